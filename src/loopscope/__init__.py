@@ -1,0 +1,1 @@
+"""See inside the research loop of coding agents."""

@@ -1,0 +1,1 @@
+"""Agents that need no model, and the replay of a checkpoint."""

@@ -1,0 +1,1 @@
+"""Records, evidence and measures become tables; the only writer of tables."""

@@ -1,0 +1,1 @@
+"""Thin verbs over the calls a notebook would make."""

@@ -1,0 +1,1 @@
+"""Plan, rollout, harvest, verification, resume."""

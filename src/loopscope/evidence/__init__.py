@@ -1,0 +1,1 @@
+"""What a run did, read from its records: commits, builds, evaluations, the proposal gate."""

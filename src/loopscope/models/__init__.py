@@ -1,0 +1,44 @@
+"""Types of what is recorded; this room imports nothing of ours."""
+
+from loopscope.models.base import Record, Versioned
+from loopscope.models.evidence import CheckpointEvidence, Grade, RunEvidence
+from loopscope.models.run import (
+    Commit,
+    CommitOrigin,
+    LimitState,
+    Problem,
+    RunRecord,
+    RunStatus,
+    Timings,
+)
+from loopscope.models.score import StateScore, Verification, VerificationStatus
+from loopscope.models.study import AgentSpec, Budget, EnvironmentSpec, ScoringSpec, StudySpec
+from loopscope.models.task import Anchors, PreparedTask, TaskInfo
+from loopscope.models.usage import Usage
+
+__all__ = [
+    "AgentSpec",
+    "Anchors",
+    "Budget",
+    "CheckpointEvidence",
+    "Commit",
+    "CommitOrigin",
+    "EnvironmentSpec",
+    "Grade",
+    "LimitState",
+    "PreparedTask",
+    "Problem",
+    "Record",
+    "RunEvidence",
+    "RunRecord",
+    "RunStatus",
+    "ScoringSpec",
+    "StateScore",
+    "StudySpec",
+    "TaskInfo",
+    "Timings",
+    "Usage",
+    "Verification",
+    "VerificationStatus",
+    "Versioned",
+]

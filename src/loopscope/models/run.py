@@ -1,0 +1,114 @@
+"""The record of one rollout: what ran, how it ended, what it left."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from enum import StrEnum
+
+from pydantic import Field
+
+from loopscope.models.base import Record, Versioned
+from loopscope.models.usage import Usage
+
+
+class RunStatus(StrEnum):
+    """How a rollout ended. All but `environment_error` leave a workspace that is scored."""
+
+    COMPLETED = "completed"
+    DEADLINE = "deadline"
+    """The agent used its whole budget and was stopped; the normal end of a long run."""
+    AGENT_ERROR = "agent_error"
+    ENVIRONMENT_ERROR = "environment_error"
+
+
+class Problem(Record):
+    """Something that went wrong, for people: what, where, and what to do."""
+
+    kind: str
+    """Short machine-readable name, e.g. `AgentTimeoutError`, `no_repository`, `history_rewritten`."""
+    stage: str
+    """plan, environment, agent, harvest, scoring."""
+    message: str
+
+
+class Timings(Record):
+    """Seconds by phase; None when the phase did not happen."""
+
+    environment_sec: float | None = None
+    agent_sec: float | None = None
+    harvest_sec: float | None = None
+    total_sec: float | None = None
+
+
+class CommitOrigin(StrEnum):
+    """From where a commit is known, the strongest first."""
+
+    HEAD = "head"
+    REF = "ref"
+    REFLOG = "reflog"
+    DANGLING = "dangling"
+
+
+class Commit(Record):
+    """One commit of the agent's repository. Texts are the agent's and hostile; times are the agent's claim."""
+
+    sha: str
+    tree: str
+    scored_tree: str
+    """Id of the tree that is replayed: journal and output bookkeeping left out."""
+    parents: tuple[str, ...]
+    message: str
+    """Whole message, decoded with replacement, cut at 64 KiB."""
+    author_time: datetime | None = None
+    commit_time: datetime | None = None
+    origin: CommitOrigin
+    superseded_by: str | None = None
+    """Sha of the commit that replaced it (amend, re-created repository): counted once, the last."""
+
+    @property
+    def subject(self) -> str:
+        """First line of the message."""
+        return self.message.strip().split("\n", 1)[0].strip()
+
+
+class LimitState(StrEnum):
+    """Whether a resource limit of the sandbox really holds."""
+
+    ENFORCED = "enforced"
+    WATCHED = "watched"
+    ABSENT = "absent"
+
+
+class RunRecord(Versioned):
+    """`runs/<run-id>/record.json`: written once, when the rollout is harvested."""
+
+    run_id: str
+    study: str
+    task: str
+    task_hash: str
+    category: str
+    agent: str
+    """The label in tables."""
+    harness: str
+    """Agent name and version, e.g. `search 1`."""
+    model: str | None = None
+    seed: int
+    status: RunStatus
+    problems: tuple[Problem, ...] = ()
+    started_at: datetime
+    finished_at: datetime
+    timings: Timings
+    budget_sec: float
+    environment: str
+    limits: dict[str, LimitState] = Field(default_factory=dict)
+    usage: Usage
+    commits: tuple[Commit, ...] = ()
+    """In the order they were made, as far as the repository tells (reflog, then ancestry, then time)."""
+    baseline_tree: str | None = None
+    """Scored tree of the prepared task's untouched workspace: a first commit equal to it is the clean initial state."""
+    head: str | None = None
+    uncommitted: bool | None = None
+    """The frozen workspace differs from HEAD's tree; None when there is no repository."""
+    has_transcript: bool = False
+    versions: dict[str, str] = Field(default_factory=dict)
+    """loopscope, harbor, python."""

@@ -1,0 +1,120 @@
+"""The study file: what a person writes in `study.yaml`."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, field_validator, model_validator
+
+from loopscope.models.base import Record, Versioned
+
+_LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,79}")
+
+
+class AgentSpec(Record):
+    """One row of the leaderboard: a harness, and the model it drives if it drives one."""
+
+    name: str
+    """Built-in (`nop`, `oracle`, `search`), a Harbor agent (`claude-code`, ...) or an import path `pkg.mod:Class`."""
+    model: str | None = None
+    """`provider/model`, for agents that call one."""
+    label: str = ""
+    """Name in tables; must be unique in the study. Defaults to the model or, without one, the agent's name."""
+    kwargs: dict[str, Any] = Field(default_factory=dict)
+    """Passed to the agent unchanged."""
+    env: dict[str, str] = Field(default_factory=dict)
+    """Environment of the agent. Secrets are named as `${NAME}`, never written out."""
+    allowed_hosts: list[str] = Field(default_factory=list)
+    """Hosts the agent may reach besides its model's."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _short_form(cls, data: Any) -> Any:
+        return {"name": data} if isinstance(data, str) else data
+
+    @model_validator(mode="after")
+    def _default_label(self) -> AgentSpec:
+        if not self.label:
+            text = (self.model or self.name).rsplit("/", 1)[-1].rsplit(":", 1)[-1]
+            object.__setattr__(self, "label", re.sub(r"[^A-Za-z0-9._@+-]+", "-", text).strip("-.") or "agent")
+        if not _LABEL.fullmatch(self.label):
+            raise ValueError(f"label {self.label!r}: use letters, digits and . _ @ + - only (at most 80)")
+        return self
+
+
+class EnvironmentSpec(Record):
+    """Where trials run: our local sandbox, or any environment of Harbor's."""
+
+    type: str = "local"
+    """`local`, a Harbor type (`docker`, `modal`, `daytona`, ...) or an import path."""
+    kwargs: dict[str, Any] = Field(default_factory=dict)
+    cpus: float | None = Field(default=None, gt=0)
+    memory_mb: int | None = Field(default=None, gt=0)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _short_form(cls, data: Any) -> Any:
+        return {"type": data} if isinstance(data, str) else data
+
+
+class Budget(Record):
+    """What one rollout may use. Unset means the task's own."""
+
+    agent_sec: float | None = Field(default=None, gt=0)
+    """Wall clock of the agent, in seconds."""
+
+
+class ScoringSpec(Record):
+    """How checkpoints are verified."""
+
+    repeats_timed: int = Field(default=3, ge=1, le=99)
+    """Verifications of each state when the verifier measures time."""
+    repeats: int = Field(default=1, ge=1, le=99)
+    """Verifications of each state otherwise."""
+    timeout_multiplier: float = Field(default=1.0, gt=0)
+    """On the task's verifier timeout, for slow machines; recorded with every score."""
+    max_checkpoints: int | None = Field(default=None, ge=1)
+    """Score at most this many commits of a run (first, last and evenly between); the rest stay missing."""
+
+
+class StudySpec(Versioned):
+    """A study: agents x tasks x seeds, under one budget, in one kind of environment."""
+
+    name: str = Field(min_length=1, max_length=80)
+    tasks: list[str] = Field(min_length=1)
+    """Names of built-in tasks, or paths of Harbor task directories (relative to the study file)."""
+    agents: list[AgentSpec] = Field(min_length=1)
+    seeds: list[int] = Field(min_length=1)
+    """Seeds; an integer n in the file means 1..n."""
+    budget: Budget = Budget()
+    environment: EnvironmentSpec = EnvironmentSpec()
+    scoring: ScoringSpec = ScoringSpec()
+    concurrency: Annotated[int, Field(ge=1, le=1024)] = 1
+    """Rollouts at the same time. Timed verifications always run alone on the machine."""
+    record_keeping: Literal["standard", "none"] = "standard"
+    """Whether the record-keeping addition is appended to the instruction."""
+
+    @field_validator("seeds", mode="before")
+    @classmethod
+    def _count(cls, value: Any) -> Any:
+        if isinstance(value, int) and not isinstance(value, bool):
+            if not 1 <= value <= 10_000:
+                raise ValueError("a number of seeds lies between 1 and 10000")
+            return list(range(1, value + 1))
+        return value
+
+    @field_validator("tasks", "seeds")
+    @classmethod
+    def _unique(cls, value: list[Any]) -> list[Any]:
+        if len(set(value)) != len(value):
+            raise ValueError(f"named twice: {sorted({v for v in value if value.count(v) > 1})}")
+        return value
+
+    @model_validator(mode="after")
+    def _labels_unique(self) -> StudySpec:
+        labels = [a.label.casefold() for a in self.agents]
+        twice = sorted({x for x in labels if labels.count(x) > 1})
+        if twice:
+            raise ValueError(f"agents: two agents share the label {twice}; give each its own `label:`")
+        return self

@@ -1,0 +1,54 @@
+"""Tasks as loopscope sees them: the part of a Harbor task directory that a study depends on."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Literal
+
+from loopscope.models.base import Record, Versioned
+
+Direction = Literal["maximize", "minimize"]
+
+
+class Anchors(Record):
+    """What the reward is measured against, as `task.toml` states it (`optimization.*`)."""
+
+    metric: str | None = None
+    direction: Direction | None = None
+    baseline: Decimal | None = None
+    reference: Decimal | None = None
+
+
+class TaskInfo(Record):
+    """One task, read from its directory."""
+
+    name: str
+    """Directory name; unique in a study."""
+    title: str
+    category: str
+    """The family (`metadata.domain`, else `metadata.category`), or `uncategorized`."""
+    workdir: str = "/app"
+    """Working directory in the sandbox: the image's WORKDIR."""
+    agent_timeout_sec: float
+    verifier_timeout_sec: float
+    timed: bool
+    """The verifier measures time: verified alone on the machine and repeated."""
+    editable: tuple[str, ...] = ()
+    """Files a solution may change, relative to the working directory, where the task says so."""
+    repertoire: tuple[str, ...] = ()
+    """The standard techniques of the problem, for the novelty judge."""
+    anchors: Anchors = Anchors()
+    gpus: int = 0
+    builtin: bool = False
+
+
+class PreparedTask(Versioned):
+    """A task exactly as the agents of a study see it, kept with the study (`tasks/<name>/` and `tasks/<name>.json`)."""
+
+    info: TaskInfo
+    source: str
+    """Where it was taken from: `builtin:<name>` or the path written in the study file."""
+    content_hash: str
+    """sha256 over names, modes and bytes of the prepared directory."""
+    verifier_hash: str
+    """sha256 over what decides a score: tests, environment, verifier settings. Equal hashes may share scores."""

@@ -1,0 +1,30 @@
+"""What a run used: tokens and money, with their source."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Literal
+
+from loopscope.models.base import Record
+
+
+class Usage(Record):
+    """Disjoint token counts; None is unknown, never zero."""
+
+    input_uncached: int | None = None
+    cache_read: int | None = None
+    cache_write: int | None = None
+    output: int | None = None
+    """Reasoning included."""
+    cost_usd: Decimal | None = None
+    tool_calls: int | None = None
+    """Interaction steps: one per tool call."""
+    source: Literal["none", "agent", "gateway", "transcript"] = "none"
+    """`none`: the agent calls no model, so all counts are truly zero."""
+
+    @property
+    def tokens(self) -> int | None:
+        """All input, cached too, plus output; None when input or output is unknown."""
+        if self.input_uncached is None or self.output is None:
+            return None
+        return self.input_uncached + (self.cache_read or 0) + (self.cache_write or 0) + self.output

@@ -1,0 +1,1 @@
+"""The durable store of a study: run directories, scores, repositories."""

@@ -1,0 +1,1 @@
+"""The static site, made from tables and records alone."""

@@ -1,0 +1,1 @@
+"""The local Harbor environment: one bubblewrap sandbox per trial."""

@@ -1,0 +1,1 @@
+"""Harbor-format tasks: load, prepare; the built-in suite."""

@@ -1,0 +1,1 @@
+"""One canonical transcript and a reader per source format."""
