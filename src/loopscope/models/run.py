@@ -104,8 +104,8 @@ class RunRecord(Versioned):
     usage: Usage
     commits: tuple[Commit, ...] = ()
     """In the order they were made, as far as the repository tells (reflog, then ancestry, then time)."""
-    baseline_tree: str | None = None
-    """Scored tree of the prepared task's untouched workspace: a first commit equal to it is the clean initial state."""
+    clean_initial: str | None = None
+    """Sha of the first commit, when a path audit shows every artifact path as the prepared task had it."""
     head: str | None = None
     uncommitted: bool | None = None
     """The frozen workspace differs from HEAD's tree; None when there is no repository."""

@@ -1,1 +1,20 @@
 """The durable store of a study: run directories, scores, repositories."""
+
+from loopscope.records.durable import RecordError, explain, publish, read_model, scratch_name, write_bytes, write_model
+from loopscope.records.repository import FileDiff, Repository
+from loopscope.records.store import FINAL, RunDir, StudyStore
+
+__all__ = [
+    "FINAL",
+    "FileDiff",
+    "RecordError",
+    "Repository",
+    "RunDir",
+    "StudyStore",
+    "explain",
+    "publish",
+    "read_model",
+    "scratch_name",
+    "write_bytes",
+    "write_model",
+]

@@ -1,0 +1,126 @@
+"""A study on disk: `StudyStore` finds what is there, `RunDir` reads and writes one run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+
+from loopscope.models import PreparedTask, RunEvidence, RunRecord, StateScore
+from loopscope.records.durable import RecordError, read_model, sweep, write_model
+from loopscope.records.repository import Repository
+
+FINAL = "final"
+"""Name of the frozen workspace among the states of a run."""
+
+
+class RunDir:
+    """One run's directory. Reading is lazy; writing is durable."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @property
+    def run_id(self) -> str:
+        """Name of the directory: `<task>__<agent>__s<seed>`."""
+        return self.path.name
+
+    @property
+    def is_recorded(self) -> bool:
+        """The rollout was harvested."""
+        return (self.path / "record.json").is_file()
+
+    @cached_property
+    def record(self) -> RunRecord:
+        """The rollout's record; RecordError when absent or broken."""
+        return read_model(self.path / "record.json", RunRecord)
+
+    @property
+    def workspace(self) -> Path:
+        """The frozen workspace: a zstd-compressed tar."""
+        return self.path / "workspace.tar.zst"
+
+    @property
+    def transcript(self) -> Path:
+        """The agent's transcript in ATIF, if there is one."""
+        return self.path / "transcript.json"
+
+    def repository(self) -> Repository | None:
+        """The salvaged repository; None when the agent left none."""
+        path = self.path / "repository"
+        return Repository(path) if path.is_dir() else None
+
+    def score(self, state: str) -> StateScore | None:
+        """The score of `final` or of a scored tree; None when it was not verified."""
+        path = self._score_path(state)
+        return read_model(path, StateScore) if path.is_file() else None
+
+    def scores(self) -> dict[str, StateScore]:
+        """All scores by state; `final` among them."""
+        folder = self.path / "scores"
+        return {p.stem: read_model(p, StateScore) for p in sorted(folder.glob("*.json"))} if folder.is_dir() else {}
+
+    def write_score(self, score: StateScore) -> None:
+        """Keep a score, durably; called again after each repetition."""
+        write_model(self._score_path(score.state), score)
+
+    def _score_path(self, state: str) -> Path:
+        if not state.isalnum():
+            raise ValueError(f"not a state: {state!r}")
+        return self.path / "scores" / f"{state}.json"
+
+    def evidence(self) -> RunEvidence | None:
+        """What the evidence room found; None before `loopscope analyze`."""
+        path = self.path / "evidence.json"
+        return read_model(path, RunEvidence) if path.is_file() else None
+
+    def write_evidence(self, evidence: RunEvidence) -> None:
+        """Keep the findings of the evidence room."""
+        write_model(self.path / "evidence.json", evidence)
+
+
+class StudyStore:
+    """A study's directory."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @classmethod
+    def open(cls, path: Path) -> StudyStore:
+        """Open a study that has runs.
+
+        Raises:
+            RecordError: `path` is no study directory.
+        """
+        if not (path / "runs").is_dir():
+            raise RecordError(f"{path}: no study here (no runs/); give the directory that `loopscope run` filled")
+        return cls(path)
+
+    @property
+    def tables(self) -> Path:
+        """Where analysis writes."""
+        return self.path / "tables"
+
+    def run(self, run_id: str) -> RunDir:
+        """The directory of a run, whether it exists or not."""
+        return RunDir(self.path / "runs" / run_id)
+
+    def runs(self) -> Iterator[RunDir]:
+        """All harvested runs, by id."""
+        for path in sorted((self.path / "runs").glob("*/record.json")):
+            yield RunDir(path.parent)
+
+    def task(self, name: str) -> PreparedTask:
+        """A prepared task; RecordError when the study has none of that name."""
+        return read_model(self.path / "tasks" / f"{name}.json", PreparedTask)
+
+    def tasks(self) -> dict[str, PreparedTask]:
+        """All prepared tasks by name."""
+        return {p.stem: read_model(p, PreparedTask) for p in sorted((self.path / "tasks").glob("*.json"))}
+
+    def sweep(self) -> None:
+        """Remove what killed processes left unfinished."""
+        for folder in (self.path, self.path / "runs", self.path / "tasks", *(self.path / "runs").glob("*")):
+            sweep(folder)
+        for folder in (self.path / "runs").glob("*/scores"):
+            sweep(folder)

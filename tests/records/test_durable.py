@@ -1,0 +1,59 @@
+"""Durable writing and readable errors."""
+
+from __future__ import annotations
+
+import pytest
+
+from loopscope.models import Budget, StateScore
+from loopscope.records.durable import RecordError, publish, read_model, scratch_name, sweep, write_bytes, write_model
+
+
+def test_a_write_that_fails_leaves_the_old_content(tmp_path, monkeypatch):
+    target = tmp_path / "a"
+    write_bytes(target, b"old")
+
+    def fail(_fd):
+        raise OSError("disk full")
+
+    monkeypatch.setattr("os.fsync", fail)
+    with pytest.raises(OSError, match="disk full"):
+        write_bytes(target, b"new")
+    assert target.read_bytes() == b"old"
+    assert [p.name for p in tmp_path.iterdir()] == ["a"]
+
+
+def test_a_directory_is_published_whole_and_replaces_the_old(tmp_path):
+    target = tmp_path / "report"
+    for text in ("one", "two"):
+        scratch = scratch_name(target)
+        scratch.mkdir()
+        (scratch / "f").write_text(text)
+        publish(scratch, target)
+    assert (target / "f").read_text() == "two"
+    assert [p.name for p in tmp_path.iterdir()] == ["report"]
+
+
+def test_what_a_killed_process_left_is_swept(tmp_path):
+    scratch_name(tmp_path / "x").mkdir()
+    scratch_name(tmp_path / "y").write_text("half")
+    (tmp_path / "kept").write_text("whole")
+    assert sweep(tmp_path) == 2
+    assert [p.name for p in tmp_path.iterdir()] == ["kept"]
+
+
+def test_errors_name_file_field_and_remedy(tmp_path):
+    path = tmp_path / "score.json"
+    with pytest.raises(RecordError, match=r"score.json: cannot be read"):
+        read_model(path, StateScore)
+    path.write_text('{"state": "final"}')
+    with pytest.raises(RecordError, match=r"score.json: run_id: Field required; restore"):
+        read_model(path, StateScore)
+    path.write_text('{"schema_version": 99, "state": "f", "run_id": "r", "verifier_hash": "v", "verifications": []}')
+    with pytest.raises(RecordError, match="newer loopscope"):
+        read_model(path, StateScore)
+
+
+def test_equal_models_give_equal_bytes(tmp_path):
+    write_model(tmp_path / "a", Budget(agent_sec=1.5))
+    write_model(tmp_path / "b", Budget(agent_sec=1.5))
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
