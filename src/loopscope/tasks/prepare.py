@@ -1,0 +1,118 @@
+"""Put a task into a study, exactly as its agents will see it, and hold it there unchanged."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+import tomllib
+from pathlib import Path
+from string import Template
+
+from loopscope.models.task import PreparedTask, TaskInfo
+from loopscope.tasks.catalog import TaskSource
+from loopscope.tasks.copying import copy_tree, tree_hash
+from loopscope.tasks.errors import TaskError
+from loopscope.tasks.load import load_task
+
+_ADDITION = Path(__file__).with_name("record_keeping.md")
+_DECIDES_A_SCORE = ("verifier", "environment", "optimization")
+
+
+def prepared_dir(study_dir: Path, name: str) -> Path:
+    """Where a study keeps the prepared task of this name; rollouts and verifications both run from it."""
+    return study_dir / "tasks" / name
+
+
+def prepare_task(
+    source: TaskSource, study_dir: Path, *, budget_sec: float | None = None, record_keeping: bool = True
+) -> PreparedTask:
+    """Copy a task to `study_dir/tasks/<name>/` and write `tasks/<name>.json` beside it.
+
+    `budget_sec` is the agent's wall clock (the task's own by default), which the record-keeping addition states.
+    Doing it again is free and changes nothing. Raises `TaskError` when the task is unusable, or when the study already
+    holds a different version of it: a study's tasks never change under it.
+    """
+    info = load_task(source.directory, builtin=source.builtin)
+    target = prepared_dir(study_dir, info.name)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    scratch = Path(tempfile.mkdtemp(prefix=f".{info.name}.", dir=target.parent))
+    try:
+        fresh = scratch / info.name
+        copy_tree(source.directory, fresh)
+        if record_keeping:
+            _append_addition(fresh / "instruction.md", info, budget_sec or info.agent_timeout_sec)
+        prepared = PreparedTask(
+            info=info, source=source.origin, content_hash=tree_hash(fresh), verifier_hash=verifier_hash(fresh)
+        )
+        if not target.exists():
+            _move_into_place(fresh, target)
+        _check_unchanged(target, prepared)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    return _settle_record(target.with_name(f"{info.name}.json"), prepared)
+
+
+def verifier_hash(task_dir: Path) -> str:
+    """sha256 over what decides a score: tests and environment, and the verifier, environment and anchor tables."""
+    document = tomllib.loads((task_dir / "task.toml").read_text(encoding="utf-8"))
+    settings = {key: document.get(key) for key in _DECIDES_A_SCORE}
+    text = json.dumps(settings, sort_keys=True, default=str)
+    return hashlib.sha256(f"{tree_hash(task_dir, 'tests', 'environment')}\n{text}".encode()).hexdigest()
+
+
+def budget_text(seconds: float) -> str:
+    """A budget as an agent reads it: `10 minutes (600 seconds)`."""
+    for unit, size in (("hour", 3600), ("minute", 60)):
+        if seconds >= size:
+            count = f"{seconds / size:.3g}"
+            return f"{count} {unit}{'' if count == '1' else 's'} ({seconds:g} seconds)"
+    return f"{seconds:g} seconds"
+
+
+def _append_addition(instruction: Path, info: TaskInfo, budget_sec: float) -> None:
+    status = instruction.stat()
+    addition = Template(_ADDITION.read_text(encoding="utf-8"))
+    text = addition.substitute(budget=budget_text(budget_sec), workdir=info.workdir.rstrip("/") or "/")
+    instruction.chmod(status.st_mode | 0o200)
+    with instruction.open("a", encoding="utf-8") as file:
+        file.write("\n" + text)
+    instruction.chmod(status.st_mode)
+    os.utime(instruction, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+
+def _move_into_place(fresh: Path, target: Path) -> None:
+    try:
+        fresh.rename(target)
+    except OSError:
+        if not target.is_dir():  # another process of the same study was faster: its copy is compared like any other
+            raise
+
+
+def _check_unchanged(target: Path, prepared: PreparedTask) -> None:
+    if tree_hash(target) == prepared.content_hash:
+        return
+    raise TaskError(
+        target,
+        f"differs from what {prepared.source} would be prepared as now (task, budget or record-keeping changed)",
+        remedy="a study's tasks never change under it: restore them, or start a study in a new directory",
+    )
+
+
+def _settle_record(path: Path, prepared: PreparedTask) -> PreparedTask:
+    """Write the record once; later calls return the one that is there, which may name the source differently."""
+    if path.exists():
+        kept = PreparedTask.model_validate_json(path.read_bytes())
+        if (kept.content_hash, kept.verifier_hash) == (prepared.content_hash, prepared.verifier_hash):
+            return kept
+        remedy = "restore the file, or start a study in a new directory"
+        raise TaskError(path, "its hashes are not those of the prepared task beside it", remedy=remedy)
+    scratch = path.with_name(f".{path.name}.{os.getpid()}")
+    with scratch.open("w", encoding="utf-8") as file:
+        file.write(prepared.model_dump_json(indent=2) + "\n")
+        file.flush()
+        os.fsync(file.fileno())
+    scratch.rename(path)
+    return prepared
