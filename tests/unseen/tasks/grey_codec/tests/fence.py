@@ -7,7 +7,8 @@ import struct
 
 # read write close fstat lseek mmap mprotect munmap mremap brk madvise futex rt_sigaction rt_sigprocmask rt_sigreturn
 # sigaltstack sched_yield getpid gettid clock_gettime clock_getres gettimeofday getrandom exit exit_group
-# set_tid_address set_robust_list rseq prlimit64 arch_prctl newfstatat stat readlink readlinkat restart_syscall; execve apart
+# set_tid_address set_robust_list rseq prlimit64 arch_prctl newfstatat stat readlink readlinkat restart_syscall;
+# execve apart
 ALLOWED = {
     "x86_64": (
         0xC000003E,
