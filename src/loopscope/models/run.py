@@ -55,7 +55,11 @@ class Commit(Record):
     sha: str
     tree: str
     scored_tree: str
-    """Id of the tree that is replayed: journal and output bookkeeping left out."""
+    """Id of the tree without bookkeeping (journal, root .gitignore, snapshots)."""
+    snapshot: str | None = None
+    """Directory of the workspace that archives this commit's large outputs (`output_snapshot/<commit>_<time>`)."""
+    snapshot_id: str | None = None
+    """Digest of the snapshot's files."""
     parents: tuple[str, ...]
     message: str
     """Whole message, decoded with replacement, cut at 64 KiB."""
@@ -64,6 +68,11 @@ class Commit(Record):
     origin: CommitOrigin
     superseded_by: str | None = None
     """Sha of the commit that replaced it (amend, re-created repository): counted once, the last."""
+
+    @property
+    def state(self) -> str:
+        """What is replayed and scored: the tree and, where there is one, its snapshot. Names the score's file."""
+        return f"{self.scored_tree}x{self.snapshot_id[:16]}" if self.snapshot_id else self.scored_tree
 
     @property
     def subject(self) -> str:

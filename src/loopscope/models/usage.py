@@ -17,8 +17,6 @@ class Usage(Record):
     output: int | None = None
     """Reasoning included."""
     cost_usd: Decimal | None = None
-    tool_calls: int | None = None
-    """Interaction steps: one per tool call."""
     source: Literal["none", "agent", "gateway", "transcript"] = "none"
     """`none`: the agent calls no model, so all counts are truly zero."""
 

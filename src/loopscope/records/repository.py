@@ -19,7 +19,7 @@ from dulwich.diff_tree import tree_changes
 from dulwich.objects import Blob, ObjectID, Tree
 from dulwich.repo import Repo
 
-from loopscope.records.workspace import BOOKKEEPING, FileEntry
+from loopscope.records.workspace import FileEntry, is_bookkeeping
 
 MAX_DIFF_BYTES = 256 << 10
 """A file larger than this on either side is not compared line by line."""
@@ -84,12 +84,12 @@ class Repository:
             return tree_id.decode()
         tree = Tree()
         for entry in root.items():
-            if entry.path in BOOKKEEPING:
+            if is_bookkeeping(entry.path):
                 continue
             if entry.path == _OUTPUT and (output := self.tree(entry.sha)) is not None:
                 pruned = Tree()
                 for inner in output.items():
-                    if _OUTPUT + b"/" + inner.path not in BOOKKEEPING:
+                    if not is_bookkeeping(_OUTPUT + b"/" + inner.path):
                         pruned.add(inner.path, inner.mode, inner.sha)
                 if len(pruned):
                     tree.add(entry.path, entry.mode, pruned.id)
@@ -100,7 +100,7 @@ class Repository:
     def files(self, tree_id: bytes, *, depth: int = 64) -> Iterator[tuple[bytes, FileEntry]]:
         """Scored files of a tree: (path, entry). Submodules, unsafe names and what lies too deep are skipped."""
         for path, entry in self._walk(tree_id, b"", depth):
-            if path not in BOOKKEEPING:
+            if not is_bookkeeping(path):
                 yield path, entry
 
     def _walk(self, tree_id: bytes, prefix: bytes, depth: int) -> Iterator[tuple[bytes, FileEntry]]:

@@ -21,6 +21,7 @@ MAX_MEMBERS = 200_000
 
 GIT_DIR = b".git"
 JOURNAL = b"output/journal.md"
+SNAPSHOTS = b"output_snapshot"
 BOOKKEEPING = frozenset({b".gitignore", JOURNAL})
 """Record-keeping paths at the root of the work directory: never part of a scored state."""
 
@@ -38,6 +39,8 @@ class Listing:
     """Files of a workspace by path relative to the work directory, as bytes; bookkeeping and `.git` left out."""
 
     files: dict[bytes, FileEntry] = field(default_factory=dict)
+    snapshots: dict[bytes, dict[bytes, FileEntry]] = field(default_factory=dict)
+    """Files below each directory of `output_snapshot/`, by that directory's name."""
     complete: bool = True
     """False when the workspace holds more files than are looked at."""
 
@@ -72,9 +75,14 @@ def is_git_path(path: bytes) -> bool:
     return path == GIT_DIR or path.startswith(GIT_DIR + b"/")
 
 
+def is_bookkeeping(path: bytes) -> bool:
+    """Whether a path is record keeping, as the protocol asks for it, rather than part of the artifact."""
+    return path in BOOKKEEPING or path == SNAPSHOTS or path.startswith(SNAPSHOTS + b"/")
+
+
 def is_scored(path: bytes) -> bool:
     """Whether a path belongs to the state that a verifier sees."""
-    return not is_git_path(path) and path not in BOOKKEEPING
+    return not is_git_path(path) and not is_bookkeeping(path)
 
 
 def list_workspace(tar: Path) -> Listing:
@@ -86,18 +94,27 @@ def list_workspace(tar: Path) -> Listing:
                 listing.complete = False
                 break
             path = member_path(member)
-            if path is None or not is_scored(path):
+            if path is None or is_git_path(path) or path in BOOKKEEPING:
                 continue
-            if member.issym():
-                target = member.linkname.encode("utf-8", "surrogateescape")
-                listing.files[path] = FileEntry(0o120000, blob_id(target))
-            elif member.islnk():
-                target_path = member.linkname.removeprefix("./").encode("utf-8", "surrogateescape")
-                if target_path in listing.files:
-                    listing.files[path] = listing.files[target_path]
-            elif member.isreg():
-                listing.files[path] = FileEntry(_git_mode(member.mode), _member_blob(archive, member))
+            entry = _entry(archive, member, listing)
+            if entry is None:
+                continue
+            parts = path.split(b"/", 2)
+            if parts[0] != SNAPSHOTS:
+                listing.files[path] = entry
+            elif len(parts) == 3:
+                listing.snapshots.setdefault(parts[1], {})[parts[2]] = entry
     return listing
+
+
+def _entry(archive: tarfile.TarFile, member: tarfile.TarInfo, listing: Listing) -> FileEntry | None:
+    if member.issym():
+        return FileEntry(0o120000, blob_id(member.linkname.encode("utf-8", "surrogateescape")))
+    if member.islnk():
+        return listing.files.get(member.linkname.removeprefix("./").encode("utf-8", "surrogateescape"))
+    if member.isreg():
+        return FileEntry(_git_mode(member.mode), _member_blob(archive, member))
+    return None
 
 
 def _git_mode(mode: int) -> int:

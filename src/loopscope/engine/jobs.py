@@ -1,0 +1,121 @@
+"""One Harbor job per trial: built, run, and whatever happens turned into an outcome."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import traceback
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+os.environ.setdefault("HARBOR_TELEMETRY", "0")
+os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+
+import rich
+from harbor.job import Job
+from harbor.models.environment_type import EnvironmentType
+from harbor.models.job.config import JobConfig
+from harbor.models.trial.config import AgentConfig, EnvironmentConfig, TaskConfig, VerifierConfig
+from harbor.models.trial.result import TimingInfo, TrialResult
+from pydantic import ValidationError
+
+from loopscope.models import EnvironmentSpec
+from loopscope.records import explain
+
+LOCAL_ENVIRONMENT = "loopscope.sandbox.environment:LocalEnvironment"
+
+
+@dataclass(frozen=True)
+class TrialOutcome:
+    """How a trial ended. Either Harbor gave a result, or the job itself failed with `error`."""
+
+    trial_dir: Path | None
+    result: TrialResult | None
+    error: tuple[str, str] | None = None
+    """(exception type, message)."""
+
+    @property
+    def failure(self) -> tuple[str, str] | None:
+        """Type and message of what went wrong, wherever; None when nothing did."""
+        if self.error:
+            return self.error
+        info = self.result.exception_info if self.result else None
+        return (info.exception_type, info.exception_message) if info else None
+
+
+def environment_config(spec: EnvironmentSpec) -> EnvironmentConfig:
+    """A study's environment in Harbor's terms: `local` is ours, a name is Harbor's type, `pkg.mod:Class` a class."""
+    resources = {"override_cpus": spec.cpus, "override_memory_mb": spec.memory_mb, "kwargs": spec.kwargs}
+    if spec.type == "local":
+        return EnvironmentConfig(import_path=LOCAL_ENVIRONMENT, **resources)
+    if ":" in spec.type:
+        return EnvironmentConfig(import_path=spec.type, **resources)
+    return EnvironmentConfig(type=EnvironmentType(spec.type), **resources)
+
+
+async def run_trial(
+    scratch: Path,
+    *,
+    name: str,
+    task_dir: Path,
+    agent: AgentConfig,
+    environment: EnvironmentSpec,
+    verifier: VerifierConfig,
+) -> TrialOutcome:
+    """Run one trial as a job of its own in `scratch`; never raises for what happens inside."""
+    rich.reconfigure(quiet=True)  # Harbor draws its own progress on the global console
+    try:
+        config = JobConfig(
+            job_name=name,
+            jobs_dir=scratch,
+            n_concurrent_trials=1,
+            quiet=True,
+            agents=[agent],
+            environment=environment_config(environment),
+            verifier=verifier,
+            tasks=[TaskConfig(path=task_dir)],
+        )
+        job = await Job.create(config)
+        outcome = await job.run()
+    except ValidationError as error:
+        return TrialOutcome(None, None, ("ValidationError", explain(error)))
+    except Exception as error:  # a bad task, agent or environment kills a Harbor job; it must cost one trial
+        _keep_traceback(scratch, traceback.format_exc())
+        return TrialOutcome(_trial_dir(scratch / name), None, (type(error).__name__, str(error)))
+    result = outcome.trial_results[0] if outcome.trial_results else None
+    return TrialOutcome(_trial_dir(scratch / name), result, None if result else ("JobError", "Harbor ran no trial"))
+
+
+def _trial_dir(job_dir: Path) -> Path | None:
+    found = [path for path in job_dir.glob("*__*") if path.is_dir()] if job_dir.is_dir() else []
+    return found[0] if found else None
+
+
+def _keep_traceback(scratch: Path, text: str) -> None:
+    scratch.mkdir(parents=True, exist_ok=True)
+    (scratch / "job-error.txt").write_text(text)
+
+
+def seconds(timing: TimingInfo | None) -> float | None:
+    """Length of one of Harbor's phases."""
+    if timing is None or timing.started_at is None or timing.finished_at is None:
+        return None
+    return round((timing.finished_at - timing.started_at).total_seconds(), 3)
+
+
+def between(start: datetime, end: datetime) -> float:
+    """Seconds between two moments, to the millisecond."""
+    return round((end - start).total_seconds(), 3)
+
+
+def remove_scratch(path: Path) -> None:
+    """Remove a scratch directory; agents leave directories without permissions."""
+
+    def unlock(function: object, name: str, _: BaseException) -> None:
+        Path(name).parent.chmod(0o700)
+        if Path(name).is_dir() and not Path(name).is_symlink():
+            Path(name).chmod(0o700)
+
+    shutil.rmtree(path, onexc=unlock)
+    shutil.rmtree(path, ignore_errors=True)

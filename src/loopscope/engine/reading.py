@@ -1,0 +1,128 @@
+"""Read the repository out of a harvested workspace: commits, the clean initial state, what was left uncommitted."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from dulwich.ignore import IgnoreFilter
+
+from loopscope.models import Commit, PreparedTask, Problem
+from loopscope.records.history import read_history
+from loopscope.records.repository import Repository
+from loopscope.records.salvage import salvage
+from loopscope.records.workspace import FileEntry, Listing, list_workspace
+
+
+@dataclass
+class RepositoryReading:
+    """What the record says about version control."""
+
+    commits: tuple[Commit, ...] = ()
+    head: str | None = None
+    clean_initial: str | None = None
+    uncommitted: bool | None = None
+    problems: list[Problem] = field(default_factory=list)
+
+    def note(self, kind: str, message: str) -> None:
+        """Add a problem of the harvest stage."""
+        self.problems.append(Problem(kind=kind, stage="harvest", message=message))
+
+
+def read_repository(folder: Path, baseline: Path, task: PreparedTask) -> RepositoryReading:
+    """Salvage `folder/workspace.tar.zst` into `folder/repository` and read it.
+
+    Args:
+        baseline: archive of the untouched workspace, for the path audit of the first commit.
+    """
+    reading = RepositoryReading()
+    workspace = folder / "workspace.tar.zst"
+    if not workspace.is_file():
+        return reading
+    report = salvage(workspace, folder / "repository")
+    for note in report.notes[:20]:
+        reading.note("repository_damaged", note)
+    if not report.found:
+        shutil.rmtree(folder / "repository", ignore_errors=True)
+        reading.note("no_repository", "no git repository in the work directory; nothing but the final state is scored")
+        return reading
+    repository = Repository(folder / "repository")
+    try:
+        _read(repository, workspace, baseline, task, reading)
+    finally:
+        repository.close()
+    return reading
+
+
+def _read(
+    repository: Repository, workspace: Path, baseline: Path, task: PreparedTask, reading: RepositoryReading
+) -> None:
+    history = read_history(repository)
+    listing = list_workspace(workspace)
+    reading.head = history.head
+    reading.commits = tuple(_with_snapshot(commit, listing) for commit in history.commits)
+    if not listing.complete:
+        reading.note("workspace_too_many_files", "the workspace holds more files than are looked at; all are kept")
+    if history.rewritten:
+        reading.note("history_rewritten", "some commits are no ancestors of HEAD; all that survive are scored")
+    for note in history.notes:
+        reading.note("history_cut", note)
+    if not history.commits:
+        reading.note("no_commit", "the repository holds no commit")
+        return
+    first = next((c for c in history.commits if c.superseded_by is None), history.commits[0])
+    if baseline.is_file() and is_clean(repository, first, list_workspace(baseline).files, task.info.editable):
+        reading.clean_initial = first.sha
+    head = next((c for c in history.commits if c.sha == history.head), None)
+    if head is not None:
+        reading.uncommitted = _differs(repository, head, listing)
+
+
+def _with_snapshot(commit: Commit, listing: Listing) -> Commit:
+    """Attach `output_snapshot/<commit>_<time>`: the directory whose name begins with this commit's id."""
+    for name in sorted(listing.snapshots, reverse=True):
+        prefix = name.split(b"_", 1)[0].decode("ascii", "replace")
+        if len(prefix) >= 7 and commit.sha.startswith(prefix):
+            digest = hashlib.sha256()
+            for path, entry in sorted(listing.snapshots[name].items()):
+                digest.update(b"%s\0%o\0%s\0" % (path, entry.mode, entry.blob))
+            return commit.model_copy(
+                update={"snapshot": name.decode("utf-8", "surrogateescape"), "snapshot_id": digest.hexdigest()}
+            )
+    return commit
+
+
+def is_clean(
+    repository: Repository, commit: Commit, baseline: dict[bytes, FileEntry], editable: tuple[str, ...]
+) -> bool:
+    """The path audit: every file of the commit is the prepared task's, and none is missing that it does not ignore."""
+    files = dict(repository.files(commit.tree.encode()))
+    if not files or any(baseline.get(path) != entry for path, entry in files.items()):
+        return False
+    missing = baseline.keys() - files.keys()
+    if any(name.encode() in missing for name in editable):
+        return False
+    ignored = _ignore_filter(repository, commit)
+    return all(ignored.is_ignored(path) for path in missing)
+
+
+def _differs(repository: Repository, head: Commit, listing: Listing) -> bool:
+    files = dict(repository.files(head.tree.encode()))
+    ignored = _ignore_filter(repository, head)
+    return any(
+        files.get(path) != listing.files.get(path) and not (path not in files and ignored.is_ignored(path))
+        for path in files.keys() | listing.files.keys()
+    )
+
+
+def _ignore_filter(repository: Repository, commit: Commit) -> IgnoreFilter:
+    """The rules of the commit's own root .gitignore."""
+    tree = repository.tree(commit.tree.encode())
+    entry = tree[b".gitignore"] if tree is not None and b".gitignore" in tree else None
+    text = repository.blob(entry[1]) if entry else None
+    try:
+        return IgnoreFilter((text or b"").splitlines())
+    except Exception:  # hostile patterns may not compile; then nothing counts as ignored
+        return IgnoreFilter([])

@@ -1,0 +1,267 @@
+"""Score every state of every run: one Harbor job per verification, each in a fresh sandbox, each kept at once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import Decimal
+from functools import cache
+from pathlib import Path
+
+from harbor.models.trial.config import AgentConfig, VerifierConfig
+
+from loopscope.engine.events import Event, Notify, Phase
+from loopscope.engine.jobs import TrialOutcome, remove_scratch, run_trial
+from loopscope.engine.lock import machine
+from loopscope.engine.states import State, commit_state, final_state, tracked_paths
+from loopscope.engine.verifier import VERDICT_FILE, VerdictFile
+from loopscope.models import (
+    Commit,
+    PreparedTask,
+    RunStatus,
+    StateScore,
+    StudySpec,
+    Verification,
+    VerificationStatus,
+)
+from loopscope.records import FINAL, RecordError, RunDir, StudyStore, read_model, scratch_name, write_bytes
+from loopscope.records.workspace import list_workspace
+from loopscope.tasks.prepare import prepared_dir
+
+REPLAY = "loopscope.agents.replay:ReplayAgent"
+VERIFIER = "loopscope.engine.verifier:LenientVerifier"
+_MARGIN_SEC = 120.0
+"""Harbor's own deadline lies this much after ours, which can still read what the verifier printed."""
+
+
+@dataclass(frozen=True)
+class Unit:
+    """One state to verify: a commit's, or the frozen workspace (`commit` is None)."""
+
+    run: RunDir
+    task: PreparedTask
+    commit: Commit | None
+    tracked: frozenset[bytes]
+    """Paths that some commit of the run tracks and the image holds too: removed where a commit lacks them."""
+    identity: tuple[str, ...]
+    """Equal for units that a verifier cannot tell apart."""
+
+    @property
+    def state(self) -> str:
+        """Key of its score."""
+        return self.commit.state if self.commit else FINAL
+
+    def score(self) -> StateScore | None:
+        """What is known so far; a score by another verifier, or one that cannot be read, counts as none."""
+        try:
+            score = self.run.score(self.state)
+        except RecordError:
+            return None
+        return score if score and score.verifier_hash == self.task.verifier_hash else None
+
+
+@dataclass(frozen=True)
+class Tally:
+    """What a scoring pass did."""
+
+    states: int
+    """States of all runs."""
+    verifications: int
+    """Verifications that were run."""
+    unscored: int
+    """States without a reward at the end."""
+
+
+class Scorer:
+    """Scores the runs of a study: finds what lacks verifications, shares scores of equal states, keeps each at once."""
+
+    def __init__(self, store: StudyStore, spec: StudySpec, notify: Notify) -> None:
+        self._store, self._spec, self._notify = store, spec, notify
+        self._total = self._done = self._ran = self._unscored = 0
+
+    async def score_all(self, only: frozenset[str] | None = None) -> Tally:
+        """Verify what lacks verifications: untimed states side by side, then timed ones alone on the machine.
+
+        Args:
+            only: run ids to score; None scores all.
+        """
+        groups = await asyncio.to_thread(self._groups, only)
+        self._total = sum(len(group) for group in groups)
+        self._notify(Event(Phase.SCORE, 0, self._total, "states to score"))
+        slots = asyncio.Semaphore(self._spec.concurrency)
+
+        async def untimed(group: list[Unit]) -> None:
+            async with slots:
+                await self._settle(group)
+
+        async with asyncio.TaskGroup() as tasks:
+            for group in groups:
+                if not group[0].task.info.timed:
+                    tasks.create_task(untimed(group))
+        for group in groups:
+            if group[0].task.info.timed:
+                await self._settle(group)
+        return Tally(self._total, self._ran, self._unscored)
+
+    def _groups(self, only: frozenset[str] | None) -> list[list[Unit]]:
+        groups: dict[tuple[str, ...], list[Unit]] = {}
+        for run in self._store.runs():
+            if only is None or run.run_id in only:
+                for unit in self._units(run):
+                    groups.setdefault(unit.identity, []).append(unit)
+        return list(groups.values())
+
+    def _units(self, run: RunDir) -> Iterator[Unit]:
+        try:
+            record, task = run.record, self._store.task(run.record.task)
+        except RecordError as error:
+            self._notify(Event(Phase.SCORE, 0, 0, str(error), problem=True))
+            return
+        if record.status is RunStatus.ENVIRONMENT_ERROR or not run.workspace.is_file():
+            return
+        repository = run.repository()
+        if repository is not None:
+            tracked = tracked_paths(repository, record.commits) & self._image_paths(task.info.name)
+            distinct = {commit.state: commit for commit in reversed(record.commits)}
+            ordered = [commit for commit in record.commits if distinct[commit.state] is commit]
+            for commit in _spaced(ordered, self._spec.scoring.max_checkpoints):
+                kept = {path for path, _ in repository.files(commit.tree.encode())}
+                lacking = sorted(path.hex() for path in tracked - kept)
+                yield Unit(run, task, commit, tracked, (task.verifier_hash, commit.state, *lacking))
+            repository.close()
+        yield Unit(run, task, None, frozenset(), (FINAL, run.run_id))
+
+    @cache  # noqa: B019  # lives as long as one scoring pass
+    def _image_paths(self, task: str) -> frozenset[bytes]:
+        baseline = self._store.path / "tasks" / f"{task}.baseline.tar.zst"
+        return frozenset(list_workspace(baseline).files) if baseline.is_file() else frozenset()
+
+    async def _settle(self, group: list[Unit]) -> None:
+        """Bring one state to its full number of verifications and hand the score to every run that holds it."""
+        owner = max(group, key=lambda unit: len(self._settled(unit)))
+        score = await self._verify(owner)
+        for unit in group:
+            if unit is not owner and len(self._settled(unit)) < len(score.verifications):
+                unit.run.write_score(score.model_copy(update={"state": unit.state}))
+            self._done += 1
+            self._unscored += score.value is None
+            shown = "no score" if score.value is None else f"{score.value:.4f}"
+            what = unit.commit.sha[:8] if unit.commit else FINAL
+            message = f"{unit.run.run_id} {what}: {shown}"
+            self._notify(Event(Phase.SCORE, self._done, self._total, message, problem=score.value is None))
+
+    def _settled(self, unit: Unit) -> tuple[Verification, ...]:
+        """Verifications that count; those that the environment failed are done again."""
+        score = unit.score()
+        return tuple(v for v in score.verifications if v.status is not VerificationStatus.ERROR) if score else ()
+
+    def _wanted(self, unit: Unit) -> int:
+        scoring = self._spec.scoring
+        return scoring.repeats_timed if unit.task.info.timed else scoring.repeats
+
+    async def _verify(self, unit: Unit) -> StateScore:
+        done = list(self._settled(unit))
+        score = unit.score() if done else None
+        if score and (len(done) >= self._wanted(unit) or done[-1].status is VerificationStatus.TIMEOUT):
+            return score
+        scratch = scratch_name(self._store.path / "verify")
+        scratch.mkdir()
+        try:
+            state = await asyncio.to_thread(_build_state, unit, scratch)
+            while len(done) < self._wanted(unit):
+                done.append(await self._once(unit, state, scratch / str(len(done))))
+                score = StateScore(
+                    state=unit.state,
+                    run_id=unit.run.run_id,
+                    verifier_hash=unit.task.verifier_hash,
+                    verifications=tuple(done),
+                )
+                unit.run.write_score(score)
+                if done[-1].status is VerificationStatus.TIMEOUT:
+                    break  # what hangs once costs its whole deadline each time
+        finally:
+            remove_scratch(scratch)
+        if score is None:
+            raise AssertionError("a state is verified at least once")
+        return score
+
+    async def _once(self, unit: Unit, state: State, scratch: Path) -> Verification:
+        info, timed = unit.task.info, unit.task.info.timed
+        timeout = info.verifier_timeout_sec * self._spec.scoring.timeout_multiplier
+        scratch.mkdir()
+        kwargs: dict[str, str] = {"state_tar": str(state.tar), "workdir": info.workdir}
+        if state.remove is not None:
+            names = scratch / "remove"
+            write_bytes(names, b"".join(name + b"\0" for name in sorted(state.remove)))
+            kwargs["remove"] = str(names)
+        async with machine(alone=timed):
+            started = datetime.now(UTC)
+            outcome = await run_trial(
+                scratch,
+                name="verify",
+                task_dir=prepared_dir(self._store.path, info.name),
+                agent=AgentConfig(import_path=REPLAY, kwargs=kwargs, override_timeout_sec=3600),
+                environment=self._spec.environment,
+                verifier=VerifierConfig(
+                    import_path=VERIFIER,
+                    kwargs={"timeout_sec": timeout},
+                    override_timeout_sec=timeout + _MARGIN_SEC,
+                ),
+            )
+        self._ran += 1
+        return _verification(outcome, started, timeout, alone=timed)
+
+
+def _build_state(unit: Unit, scratch: Path) -> State:
+    target = scratch / "state.tar"
+    if unit.commit is None:
+        return final_state(unit.run.workspace, target)
+    repository = unit.run.repository()
+    if repository is None:
+        raise AssertionError("a commit without a repository")
+    try:
+        return commit_state(repository, unit.commit, unit.run.workspace, unit.tracked, target)
+    finally:
+        repository.close()
+
+
+def _spaced(commits: list[Commit], most: int | None) -> list[Commit]:
+    """At most `most` commits: the first, the last and others evenly between."""
+    if most is None or len(commits) <= most:
+        return commits
+    if most == 1:
+        return commits[-1:]
+    return [commits[round(i * (len(commits) - 1) / (most - 1))] for i in range(most)]
+
+
+def _verification(outcome: TrialOutcome, started: datetime, timeout: float, *, alone: bool) -> Verification:
+    path = outcome.trial_dir / VERDICT_FILE if outcome.trial_dir else None
+    if path is None or not path.is_file() or (outcome.result and _replay_failed(outcome)):
+        kind, message = outcome.failure or ("NoVerdict", "the verification ended without a verdict")
+        return Verification(
+            status=VerificationStatus.ERROR,
+            reason=f"{kind}: {' '.join(message.split())[:500]}",
+            started_at=started,
+            duration_sec=0.0,
+            verifier_timeout_sec=timeout,
+            alone=alone,
+        )
+    verdict = read_model(path, VerdictFile)
+    return Verification(
+        status=verdict.status,
+        reward=None if verdict.reward is None else Decimal(verdict.reward),
+        metrics={name: Decimal(value) for name, value in verdict.metrics.items()},
+        reason=verdict.verdict_reason,
+        output=verdict.output,
+        started_at=started,
+        duration_sec=verdict.duration_sec,
+        verifier_timeout_sec=timeout,
+        alone=alone,
+    )
+
+
+def _replay_failed(outcome: TrialOutcome) -> bool:
+    """The state never reached the sandbox whole, so whatever was verified was something else."""
+    return outcome.failure is not None and outcome.failure[0] not in ("VerifierTimeoutError",)

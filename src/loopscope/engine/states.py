@@ -1,0 +1,103 @@
+"""Make what a verifier is shown: the tar of one state, and which files of the image it replaces."""
+
+from __future__ import annotations
+
+import io
+import tarfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from loopscope.models import Commit
+from loopscope.records.repository import Repository
+from loopscope.records.workspace import SNAPSHOTS, is_scored, member_path, open_tar
+
+
+@dataclass(frozen=True)
+class State:
+    """One state, ready for replay."""
+
+    tar: Path
+    remove: frozenset[bytes] | None
+    """Paths below the work directory to remove first; None empties it, because the tar is the whole workspace."""
+
+
+def final_state(workspace: Path, target: Path) -> State:
+    """The frozen workspace without version control and bookkeeping, times and modes as the agent left them."""
+    kept: set[str] = set()
+    with open_tar(workspace) as source, _create(target) as sink:
+        for member in source:
+            path = member_path(member)
+            if path is None or not is_scored(path):
+                continue
+            member.name = "./" + path.decode("utf-8", "surrogateescape")
+            if member.isreg():
+                sink.addfile(member, source.extractfile(member))
+            elif member.islnk():
+                member.linkname = "./" + member.linkname.removeprefix("./")
+                if member.linkname not in kept:
+                    continue
+                sink.addfile(member)
+            elif member.issym() or member.isdir():
+                sink.addfile(member)
+            else:
+                continue
+            kept.add(member.name)
+    return State(target, None)
+
+
+def commit_state(
+    repository: Repository, commit: Commit, workspace: Path, tracked: frozenset[bytes], target: Path
+) -> State:
+    """A commit's tree, with its output snapshot laid over `output/`.
+
+    Args:
+        tracked: every path that any commit of the run tracks. What of these the commit lacks is removed from the image;
+            files that were never tracked (large data, ignored) stay as the image has them.
+    """
+    mtime = commit.commit_time.timestamp() if commit.commit_time else 0.0
+    written = repository.write_state(commit.tree.encode(), target, max(0.0, mtime))
+    if commit.snapshot:
+        written |= _add_snapshot(workspace, commit.snapshot, written, target)
+    return State(target, (tracked - written) | _in_the_way(tracked, written))
+
+
+def tracked_paths(repository: Repository, commits: tuple[Commit, ...]) -> frozenset[bytes]:
+    """Paths of all files in all commits of a run."""
+    paths: set[bytes] = set()
+    for tree in {commit.tree for commit in commits}:
+        paths.update(path for path, _ in repository.files(tree.encode()))
+    return frozenset(paths)
+
+
+def _in_the_way(tracked: frozenset[bytes], written: set[bytes]) -> frozenset[bytes]:
+    """Directories that a written file replaces."""
+    folders = {path[: path.rindex(b"/")] for path in tracked if b"/" in path}
+    return frozenset(folders & written)
+
+
+def _create(target: Path) -> tarfile.TarFile:
+    return tarfile.open(target, "x", format=tarfile.PAX_FORMAT, encoding="utf-8", errors="surrogateescape")
+
+
+def _add_snapshot(workspace: Path, snapshot: str, present: set[bytes], target: Path) -> set[bytes]:
+    """Append a snapshot's files to a state's tar; what it brings wins over what the tree has at the same place."""
+    prefix = SNAPSHOTS + b"/" + snapshot.encode("utf-8", "surrogateescape") + b"/"
+    brought: dict[bytes, tuple[tarfile.TarInfo, bytes]] = {}
+    with open_tar(workspace) as source:
+        for member in source:
+            path = member_path(member)
+            if path and path.startswith(prefix) and member.isreg() and (file := source.extractfile(member)):
+                place = b"output/" + path.removeprefix(prefix)
+                if is_scored(place):
+                    brought[place] = (member, file.read())
+    plain = target.with_suffix(".plain.tar")
+    target.rename(plain)
+    with open_tar(plain) as source, _create(target) as sink:
+        for member in source:
+            if (member_path(member) or b"") not in brought:
+                sink.addfile(member, source.extractfile(member) if member.isreg() else None)
+        for place, (member, data) in brought.items():
+            member.name = "./" + place.decode("utf-8", "surrogateescape")
+            sink.addfile(member, io.BytesIO(data))
+    plain.unlink()
+    return set(brought)

@@ -1,0 +1,124 @@
+"""Read what a verifier left, whatever it left: reward.json, reward.txt, both, neither, nonsense.
+
+Harbor raises on null and text rewards, and verifiers write those on their failure paths; a reward that is missing
+must become missing, never zero and never an exception that takes the rest of the file with it.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from decimal import Decimal, InvalidOperation
+
+from loopscope.models import VerificationStatus
+
+MAX_REWARD_FILE = 1 << 20
+_MAX_METRICS = 200
+_LARGEST = 300
+"""Decimal exponent beyond which a number is no score (and no double)."""
+
+Json = None | bool | str | Decimal | list["Json"] | dict[str, "Json"]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What one verification said."""
+
+    status: VerificationStatus
+    reward: Decimal | None = None
+    metrics: dict[str, Decimal] = field(default_factory=dict)
+    reason: str | None = None
+
+
+def read_verdict(reward_json: bytes | None, reward_txt: bytes | None) -> Verdict:
+    """Combine both files; JSON wins, as in Harbor. None means that the file does not exist."""
+    if reward_json is None and reward_txt is None:
+        return Verdict(VerificationStatus.NO_REWARD, reason="the verifier wrote neither reward.json nor reward.txt")
+    from_json = _from_json(reward_json) if reward_json is not None else None
+    from_text = _from_text(reward_txt) if reward_txt is not None else None
+    if from_json is None:
+        return from_text or Verdict(VerificationStatus.NO_REWARD)
+    if from_text is None or from_text.reward is None:
+        return from_json
+    if from_json.reward is None:
+        reason = f"reward.json: {from_json.reason}; taken from reward.txt"
+        return Verdict(VerificationStatus.OK, from_text.reward, from_json.metrics, reason)
+    if from_json.reward != from_text.reward:
+        note = f"reward.txt says {from_text.reward}, reward.json {from_json.reward}; the JSON counts"
+        reason = f"{from_json.reason}; {note}" if from_json.reason else note
+        return Verdict(from_json.status, from_json.reward, from_json.metrics, reason)
+    return from_json
+
+
+def _from_text(data: bytes) -> Verdict:
+    text = data.decode("utf-8", "replace").strip()
+    if not text:
+        return Verdict(VerificationStatus.NO_REWARD, reason="reward.txt is empty")
+    number = _number(text)
+    if number is None:
+        return Verdict(VerificationStatus.UNREADABLE, reason=f"reward.txt is no finite number: {text[:80]!r}")
+    return Verdict(VerificationStatus.OK, number)
+
+
+def _from_json(data: bytes) -> Verdict:
+    if not data.strip():
+        return Verdict(VerificationStatus.NO_REWARD, reason="reward.json is empty")
+    try:
+        value: Json = json.loads(
+            data[: MAX_REWARD_FILE + 1], parse_float=Decimal, parse_int=Decimal, parse_constant=lambda name: name
+        )
+    except (ValueError, RecursionError, InvalidOperation) as error:
+        return Verdict(VerificationStatus.UNREADABLE, reason=f"reward.json is no JSON: {str(error)[:120]}")
+    metrics: dict[str, Decimal] = {}
+    if isinstance(value, dict):
+        _collect(value, "", metrics)
+    return _reward(value, metrics)
+
+
+def _reward(value: Json, metrics: dict[str, Decimal]) -> Verdict:
+    key, note = "", None
+    if isinstance(value, dict):
+        key = "reward" if "reward" in value else "score" if "score" in value else ""
+        if not key:
+            return Verdict(VerificationStatus.NO_REWARD, None, metrics, "reward.json has no key `reward`")
+        note = None if key == "reward" else "no key `reward`; taken from `score`"
+        value = value[key]
+        if isinstance(value, dict):
+            note, value = f"`{key}` is an object; taken from `{key}.{key}`", value.get(key)
+    metrics = {name: number for name, number in metrics.items() if name != key}
+    if value is None:
+        return Verdict(VerificationStatus.NO_REWARD, None, metrics, f"`{key or 'reward.json'}` is null")
+    if isinstance(value, bool):
+        return Verdict(VerificationStatus.OK, Decimal(int(value)), metrics, "the reward is a boolean")
+    number = _number(value) if isinstance(value, str | Decimal) else None
+    if number is None:
+        reason = f"`{key or 'reward.json'}` is no finite number: {str(value)[:80]!r}"
+        return Verdict(VerificationStatus.UNREADABLE, None, metrics, reason)
+    if isinstance(value, str):
+        note = "the reward is a number written as text"
+    if not 0 <= number <= 1 and note is None:
+        note = "the reward lies outside 0..1"
+    return Verdict(VerificationStatus.OK, number, metrics, note)
+
+
+def _number(value: str | Decimal) -> Decimal | None:
+    try:
+        number = Decimal(value.strip()) if isinstance(value, str) else value
+    except InvalidOperation:
+        return None
+    if not number.is_finite() or (number and abs(number.adjusted()) > _LARGEST):
+        return None
+    return number
+
+
+def _collect(value: dict[str, Json], prefix: str, into: dict[str, Decimal], depth: int = 8) -> None:
+    for key, item in value.items():
+        if len(into) >= _MAX_METRICS or depth == 0:
+            return
+        name = f"{prefix}{key}"[:120]
+        if isinstance(item, bool):
+            into[name] = Decimal(int(item))
+        elif isinstance(item, dict):
+            _collect(item, f"{name}.", into, depth - 1)
+        elif isinstance(item, str | Decimal) and (number := _number(item)) is not None:
+            into[name] = number

@@ -1,0 +1,93 @@
+"""The task's own verifier, run by Harbor, read leniently: it always ends in a verdict, never in an exception."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from pathlib import Path
+from typing import Any, override
+
+from harbor.models.verifier.result import VerifierResult
+from harbor.verifier.verifier import RewardFileNotFoundError, Verifier
+
+from loopscope.engine.verdict import MAX_REWARD_FILE, Verdict, read_verdict
+from loopscope.models import Record, VerificationStatus
+from loopscope.records import write_model
+
+VERDICT_FILE = "loopscope-verdict.json"
+"""Beside, not inside, the folder that comes out of the sandbox: nothing in there can name or replace it."""
+OUTPUT_TAIL = 16 << 10
+
+
+class VerdictFile(Record):
+    """What one verification left for the engine."""
+
+    status: VerificationStatus
+    verdict_reason: str | None
+    reward: str | None
+    metrics: dict[str, str]
+    output: str
+    duration_sec: float
+
+
+class LenientVerifier(Verifier):
+    """Harbor's verifier with a deadline of its own and our reading of the reward files."""
+
+    def __init__(self, *args: Any, timeout_sec: float, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._timeout_sec = timeout_sec
+
+    @override
+    def _parse_reward_json(self) -> dict[str, float | int]:
+        return {}
+
+    @override
+    def _parse_reward_text(self) -> dict[str, float | int]:
+        return {}
+
+    @override
+    async def verify(self) -> VerifierResult:
+        started = time.monotonic()
+        try:
+            async with asyncio.timeout(self._timeout_sec):
+                await super().verify()
+        except TimeoutError:
+            verdict = Verdict(VerificationStatus.TIMEOUT, reason=f"no end within {self._timeout_sec:g} s")
+        except RewardFileNotFoundError:
+            verdict = read_verdict(None, None)
+        else:
+            verdict = read_verdict(
+                _read(self.trial_paths.reward_json_path, MAX_REWARD_FILE),
+                _read(self.trial_paths.reward_text_path, 4096),
+            )
+        duration = time.monotonic() - started
+        self._keep(verdict, duration)
+        rewards = {name: float(value) for name, value in verdict.metrics.items()}
+        return VerifierResult(
+            rewards=rewards | ({"reward": float(verdict.reward)} if verdict.reward is not None else {})
+        )
+
+    def _keep(self, verdict: Verdict, duration: float) -> None:
+        output = _read(self.trial_paths.test_stdout_path, None) or b""
+        write_model(
+            self.trial_paths.trial_dir / VERDICT_FILE,
+            VerdictFile(
+                status=verdict.status,
+                verdict_reason=verdict.reason,
+                reward=None if verdict.reward is None else str(verdict.reward),
+                metrics={name: str(value) for name, value in verdict.metrics.items()},
+                output=output[-OUTPUT_TAIL:].decode("utf-8", "replace"),
+                duration_sec=round(duration, 3),
+            ),
+        )
+
+
+def _read(path: Path, limit: int | None) -> bytes | None:
+    """A regular file's first `limit` bytes (None: its last OUTPUT_TAIL); None when it is absent or no plain file."""
+    if path.is_symlink() or not path.is_file():
+        return None
+    with path.open("rb") as file:
+        if limit is None:
+            file.seek(max(0, path.stat().st_size - OUTPUT_TAIL))
+            return file.read(OUTPUT_TAIL)
+        return file.read(limit + 1)
