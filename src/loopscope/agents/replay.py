@@ -1,0 +1,140 @@
+"""Checkpoint replay: put one saved state into a fresh sandbox and stop, so that the task's verifier scores it.
+
+The state comes as a tar made by the engine. Its names are the agent's and hostile: no name enters a shell command, and an
+archive that could write outside the work dir is refused before anything is touched.
+"""
+
+from __future__ import annotations
+
+import shlex
+import tarfile
+import tempfile
+import uuid
+from pathlib import Path, PurePosixPath
+from typing import Any, override
+
+import zstandard
+from harbor.agents.base import BaseAgent
+from harbor.environments.base import BaseEnvironment
+from harbor.models.agent.context import AgentContext
+
+_ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
+
+
+class StateError(Exception):
+    """The saved state cannot be replayed; the message says which file and why."""
+
+
+class ReplayAgent(BaseAgent):
+    """Makes the work dir equal to a saved state, file by file.
+
+    Args:
+        logs_dir: Harbor's directory for the agent's logs.
+        state_tar: path on the host of a tar, plain or zstd-compressed, with names relative to the work dir.
+        workdir: absolute directory in the sandbox; the environment's working directory by default.
+        touch: give every file the present time instead of the saved one (for builds that trust file times).
+        kwargs: passed on to Harbor's base class.
+    """
+
+    def __init__(
+        self, logs_dir: Path, state_tar: str | Path, workdir: str | None = None, touch: bool = False, **kwargs: Any
+    ) -> None:
+        super().__init__(logs_dir=logs_dir, **kwargs)
+        if workdir is not None and (not workdir.startswith("/") or len(PurePosixPath(workdir).parts) < 2):
+            raise ValueError(
+                f"workdir {workdir!r}: give an absolute directory below /, it is emptied before the replay"
+            )
+        self._state_tar = Path(state_tar)
+        self._workdir = workdir
+        self._touch = touch
+
+    @staticmethod
+    @override
+    def name() -> str:
+        return "replay"
+
+    @override
+    def version(self) -> str:
+        return "1"
+
+    @override
+    async def setup(self, environment: BaseEnvironment) -> None:
+        return
+
+    @override
+    async def run(self, instruction: str, environment: BaseEnvironment, context: AgentContext) -> None:
+        with tempfile.TemporaryDirectory() as scratch:
+            tar = _plain_tar(self._state_tar, Path(scratch))
+            members = check_state(tar, self._state_tar)
+            target = f"/tmp/.state-{uuid.uuid4().hex}.tar"
+            await environment.upload_file(tar, target)
+            flags = "-xpomf" if self._touch else "-xpof"
+            # The archive's own directory must stand: a work dir that is a mount cannot be removed, only emptied.
+            command = (
+                f'test "$PWD" != / && find . -mindepth 1 -delete && tar {flags} {target}; '
+                f"code=$?; rm -f {shlex.quote(target)}; exit $code"
+            )
+            result = await environment.exec(command, cwd=self._workdir, user="root")
+        if result.return_code != 0:
+            detail = (result.stderr or result.stdout or "no output").strip().splitlines()[-1:]
+            raise StateError(f"{self._state_tar}: could not be unpacked in the sandbox: {''.join(detail)}")
+        context.metadata = {"replayed_files": members}
+
+
+def _plain_tar(path: Path, scratch: Path) -> Path:
+    try:
+        with path.open("rb") as source:
+            if source.read(4) != _ZSTD_MAGIC:
+                return path
+            source.seek(0)
+            plain = scratch / "state.tar"
+            with plain.open("wb") as target:
+                zstandard.ZstdDecompressor().copy_stream(source, target)
+            return plain
+    except (OSError, zstandard.ZstdError) as error:
+        raise StateError(f"{path}: the saved state cannot be read ({error}); harvest the run again") from None
+
+
+def check_state(tar: Path, shown: Path) -> int:
+    """Number of members of an archive that is safe to unpack.
+
+    Args:
+        tar: plain tar.
+        shown: name of the archive in messages.
+
+    Raises:
+        StateError: a member is absolute, climbs out, lies below a member that is no directory, is a hard link to
+            something not in the archive, or is a device; or the file is no tar.
+    """
+    leaves: set[PurePosixPath] = set()
+    parents: set[PurePosixPath] = set()
+    count = 0
+    try:
+        with tarfile.open(tar, "r:") as archive:
+            for member in archive:
+                name = PurePosixPath(member.name)
+                problem = _problem(member, name, leaves)
+                if problem:
+                    raise StateError(f"{shown}: member {member.name!r} {problem}; not replayed")
+                if not member.isdir():
+                    leaves.add(name)
+                parents.update(name.parents)
+                count += 1
+    except tarfile.TarError as error:
+        raise StateError(f"{shown}: is no tar archive ({error}); harvest the run again") from None
+    below = sorted(str(p) for p in leaves & parents)
+    if below:
+        raise StateError(f"{shown}: member {below[0]!r} is a file or link with members below it; not replayed")
+    return count
+
+
+def _problem(member: tarfile.TarInfo, name: PurePosixPath, leaves: set[PurePosixPath]) -> str | None:
+    if name.is_absolute() or ".." in name.parts:
+        return "points outside the work dir"
+    if member.ischr() or member.isblk() or member.isfifo():
+        return "is a device or a pipe"
+    if name in leaves:
+        return "occurs twice"
+    if member.islnk() and PurePosixPath(member.linkname) not in leaves:
+        return "is a hard link to something that does not come before it"
+    return None

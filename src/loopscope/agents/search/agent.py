@@ -1,0 +1,93 @@
+"""The search agent as Harbor sees it."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, override
+
+from harbor.agents.base import BaseAgent
+from harbor.agents.capabilities import AgentCapabilities
+from harbor.environments.base import BaseEnvironment
+from harbor.models.agent.context import AgentContext
+
+from loopscope.agents.atif import TranscriptWriter
+from loopscope.agents.search.loop import Progress, SearchLoop
+from loopscope.agents.search.reading import Reading, read_instruction
+from loopscope.agents.search.workspace import Workspace
+
+_LIST_COMMAND = "find . -maxdepth 4 -type f -not -path './.git/*' -printf '%P\\n' | head -n 2000"
+_SHARE_OF_BUDGET = 0.95
+"""Of a budget that only the instruction names; the rest covers what ran before the agent's own clock started."""
+
+
+class SearchAgent(BaseAgent):
+    """An optimizer without a model: mutates what parsing finds, keeps what the local evaluation says is better.
+
+    It works through the environment and from the instruction alone, like any agent. Everything done so far is on disk in the
+    sandbox, so it may be cancelled at any time; with a budget it ends in its best state by itself.
+
+    Args:
+        logs_dir: Harbor's directory for the agent's logs; receives `trajectory.json`.
+        seed: of every random choice. Equal seeds and equal scores give equal runs.
+        rounds: proposals at most.
+        budget_sec: wall clock in seconds; by default what the instruction grants, else until cancelled.
+        kwargs: passed on to Harbor's base class.
+    """
+
+    capabilities = AgentCapabilities(atif=True)
+
+    def __init__(
+        self, logs_dir: Path, seed: int = 0, rounds: int | None = None, budget_sec: float | None = None, **kwargs: Any
+    ) -> None:
+        super().__init__(logs_dir=logs_dir, **kwargs)
+        if rounds is not None and int(rounds) < 1:
+            raise ValueError(f"rounds = {rounds}: give at least 1, or leave it out")
+        if budget_sec is not None and not float(budget_sec) > 0:
+            raise ValueError(f"budget_sec = {budget_sec}: give a positive number of seconds, or leave it out")
+        self._seed = int(seed)
+        self._rounds = int(rounds) if rounds is not None else None
+        self._budget_sec = float(budget_sec) if budget_sec is not None else None
+
+    @staticmethod
+    @override
+    def name() -> str:
+        return "search"
+
+    @override
+    def version(self) -> str:
+        return "1"
+
+    @override
+    async def setup(self, environment: BaseEnvironment) -> None:
+        return
+
+    @override
+    async def run(self, instruction: str, environment: BaseEnvironment, context: AgentContext) -> None:
+        started = time.monotonic()
+        context.n_input_tokens = context.n_cache_tokens = context.n_output_tokens = 0
+        context.cost_usd = 0.0
+        transcript = TranscriptWriter(
+            self.logs_dir / "trajectory.json", self.name(), self.version(), self.session_id, instruction
+        )
+
+        def report(progress: Progress) -> None:
+            context.metadata = {**asdict(progress), "seed": self._seed, "tool_calls": transcript.calls}
+
+        try:
+            workspace = Workspace(environment, transcript)
+            reading = await self._read(instruction, workspace)
+            workspace.lower_is_better = reading.lower_is_better
+            await workspace.load(reading.editable)
+            budget = self._budget_sec or (reading.budget_sec and _SHARE_OF_BUDGET * reading.budget_sec)
+            deadline = started + budget if budget else None
+            await SearchLoop(workspace, reading, self._seed, self._rounds, deadline, report).run()
+        finally:
+            transcript.flush()
+
+    async def _read(self, instruction: str, workspace: Workspace) -> Reading:
+        workdir = (await workspace.probe("pwd")).strip()
+        listing = sorted((await workspace.probe(_LIST_COMMAND)).splitlines())
+        makefile = await workspace.probe("cat Makefile 2>/dev/null") if "Makefile" in listing else ""
+        return read_instruction(instruction, listing, workdir, makefile)
