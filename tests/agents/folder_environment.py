@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import shutil
 from pathlib import Path
 from typing import Any
@@ -80,7 +81,9 @@ class FolderEnvironment(BaseEnvironment):
                 process.kill()
                 await process.wait()
         return ExecResult(
-            stdout=out.decode(errors="replace"), stderr=err.decode(errors="replace"), return_code=process.returncode or 0
+            stdout=out.decode(errors="replace"),
+            stderr=err.decode(errors="replace"),
+            return_code=process.returncode or 0,
         )
 
     def _host(self, path: str) -> Path:
@@ -110,8 +113,6 @@ def run_agent(agent: Any, environment: FolderEnvironment, instruction: str, limi
         await agent.setup(environment)
         await asyncio.wait_for(agent.run(instruction, environment, context), limit_sec)
 
-    try:
+    with contextlib.suppress(TimeoutError):
         asyncio.run(go())
-    except TimeoutError:
-        pass
     return context

@@ -1,8 +1,8 @@
 """An agent's transcript in ATIF, on disk as the run goes on.
 
-Every tool call is one step. The file is valid after each write (temporary file, fsync, rename), so a run that is killed leaves
-the transcript up to its last write. Steps are serialised once; a write joins them, and writing never takes more than about a
-twentieth of the run, however long the run.
+Every tool call is one step. The file is valid after each write (temporary file, fsync, rename), so a run that is killed
+leaves the transcript up to its last write. Steps are serialised once; a write joins them, and writing never takes more
+than about a twentieth of the run, however long the run.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ GIT_ENV = {
     "GIT_CONFIG_KEY_1": "init.defaultBranch",
     "GIT_CONFIG_VALUE_1": "main",
 }
-"""Environment of every git command: an identity, and no question asked. Nothing is written to the repository's config."""
+"""Environment of every git command: an identity, no question asked, nothing written to a config."""
 
 INITIAL_COMMAND = (
     "test -d .git || git init -q; git add -A && git commit -q --allow-empty -m 'initial: the files as they were found'"

@@ -1,7 +1,7 @@
 """Checkpoint replay: put one saved state into a fresh sandbox and stop, so that the task's verifier scores it.
 
-The state comes as a tar made by the engine. Its names are the agent's and hostile: no name enters a shell command, and an
-archive that could write outside the work dir is refused before anything is touched.
+The state comes as a tar made by the engine. Its names are the agent's and hostile: no name enters a shell command, and
+an archive that could write outside the work dir is refused before anything is touched.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from harbor.agents.base import BaseAgent
 from harbor.environments.base import BaseEnvironment
 from harbor.models.agent.context import AgentContext
 
+_SCRATCH = "/tmp/.state"  # noqa: S108 - in the sandbox, whose /tmp is private
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 
 
@@ -66,7 +67,7 @@ class ReplayAgent(BaseAgent):
         with tempfile.TemporaryDirectory() as scratch:
             tar = _plain_tar(self._state_tar, Path(scratch))
             members = check_state(tar, self._state_tar)
-            target = f"/tmp/.state-{uuid.uuid4().hex}.tar"
+            target = f"{_SCRATCH}-{uuid.uuid4().hex}.tar"
             await environment.upload_file(tar, target)
             flags = "-xpomf" if self._touch else "-xpof"
             # The archive's own directory must stand: a work dir that is a mount cannot be removed, only emptied.

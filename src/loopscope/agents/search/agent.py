@@ -25,8 +25,8 @@ _SHARE_OF_BUDGET = 0.95
 class SearchAgent(BaseAgent):
     """An optimizer without a model: mutates what parsing finds, keeps what the local evaluation says is better.
 
-    It works through the environment and from the instruction alone, like any agent. Everything done so far is on disk in the
-    sandbox, so it may be cancelled at any time; with a budget it ends in its best state by itself.
+    It works through the environment and from the instruction alone, like any agent. Everything done so far is on disk
+    in the sandbox, so it may be cancelled at any time; with a budget it ends in its best state by itself.
 
     Args:
         logs_dir: Harbor's directory for the agent's logs; receives `trajectory.json`.

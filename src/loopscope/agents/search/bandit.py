@@ -1,8 +1,8 @@
 """Which kind of move next: Thompson sampling, first over families, then over arms (operator x file x site kind).
 
-Each family and each arm holds a Beta distribution over its chance of a gain. Its mean before any evidence is the prior; every
-judged move adds one observation. Sampling from the distributions, rather than taking the best mean, keeps trying what is
-little known.
+Each family and each arm holds a Beta distribution over its chance of a gain. Its mean before any evidence is the prior;
+every judged move adds one observation. Sampling from the distributions, rather than taking the best mean, keeps trying
+what is little known.
 """
 
 from __future__ import annotations

@@ -9,32 +9,42 @@ from fnmatch import fnmatchcase
 from loopscope.agents.search.commands import Commands
 from loopscope.agents.search.markdown import Block, code_spans, sentences
 
-_EDIT = re.compile(r"\bedit|\bchang|\bmodif|\brewrit|\balter|\btouch", re.I)
-_IMPROVE = re.compile(
-    r"\bimprov|\boptimi[sz]|\bimplement|\bfaster|\btun(?:e|ing)|\bsubmi|\bcopie[sd]|\bis taken|\bare taken", re.I
+
+def _words(*words: str) -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{'|'.join(words)})\b", re.I)
+
+
+_EDIT = re.compile(r"\b(?:edit|chang|modif|rewrit|alter|touch)", re.I)
+_IMPROVE = re.compile(r"\b(?:improv|optimi[sz]|implement|faster|tun[ei]|submi|copie[sd]|(?:is|are) taken)", re.I)
+_OTHER_USE = _words(
+    "reads?", "runs?", "uses?", "see", "look", "calls?", "imports?", "prints?", "loads?", "checks?", r"evaluat\w+"
+)
+_CLOSED = _words(
+    "read-only", "off.limits", "leave", "untouched", "forbidden", "fixed", "ignored", "replaced", "no file", "nothing"
 )
 _NOT = re.compile(
-    r"\b(?:do not|don't|must not|mustn't|may not|should not|shouldn't|cannot|can't|never|not|no file|no other file|nothing"
-    r"|read-only|off.limits|leave|untouched|forbidden|fixed)\b",
+    r"\b(?:do not|don't|must not|mustn't|may not|should not|shouldn't|cannot|can't|never|not|no other file)\b"
+    rf"|{_CLOSED.pattern}",
     re.I,
 )
-_CLOSED = re.compile(
-    r"\b(?:read-only|off.limits|leave|untouched|forbidden|fixed|ignored|replaced|no file|nothing)\b", re.I
-)
-_INSIDE = re.compile(r"\b(?:in|of|from|by|with|inside|within|via|to|that)\s*$", re.I)
+_BARE_NOT = re.compile(r"^\s*(?:and |but )?(?:not|never)\s*(?:`|in\b|the\b)", re.I)
+_IT = _words("it", "them", "these", "those")
+_PART_OF = re.compile(r"\b(?:in|of|from|by|with|inside|within|via|to|that)\s*$", re.I)
+_MEANS = re.compile(r"\b(?:by|from|with|via)\s*$", re.I)
 _SPAN = re.compile(r"`+([^`]+?)`+")
-_EXCEPT = re.compile(
-    r"\b(?:except|excepting|other than|apart from|besides|nothing but|anything but|everything but)\b", re.I
-)
+_EXCEPT = _words("except", "excepting", "other than", "apart from", "besides", "(?:nothing|anything|everything) but")
 _HARMLESS = re.compile(r"\b(?:and|but)? ?(?:nothing|no (?:other )?file)s? else\b|\bno others?\b|\bnot only\b", re.I)
 _CLAUSE = re.compile(
-    r";|\(|\)|\s+(?:-|--|–|—)\s+|,?\s+but\s+(?=not\b|never\b|do\b|don't|leave\b|you\b|`)|,\s+(?=not\b|never\b|do not\b|don't\b|leave\b)"
-    r"|\s+and\s+(?=do not\b|don't\b|never\b|leave\b|must not\b|may not\b)",
+    r";|\(|\)|\s+(?:-|--|–|—)\s+"
+    r"|,?\s+but\s+(?=(?:not|never|do|don't|leave|you)\b|`)"
+    r"|,\s+(?=(?:not|never|do not|don't|leave)\b)"
+    r"|\s+and\s+(?=(?:do not|don't|never|leave|must not|may not)\b)",
     re.I,
 )
 _SOURCES = (
-    ".py .c .h .cc .cpp .cxx .hpp .cu .cuh .rs .go .js .ts .java .jl .rb .lua .zig .f90 .hs .ml .scala .kt .swift .cs .pl .r"
-).split()
+    *(".py", ".c", ".h", ".cc", ".cpp", ".cxx", ".hpp", ".cu", ".cuh", ".rs", ".go", ".js", ".ts", ".java", ".jl"),
+    *(".rb", ".lua", ".zig", ".f90", ".hs", ".ml", ".scala", ".kt", ".swift", ".cs", ".pl", ".r"),
+)
 _NOT_A_SOLUTION = re.compile(
     r"(?:^|[/_.-])(?:evaluat\w*|eval|bench\w*|test\w*|check\w*|score\w*|verif\w*|measure\w*|conftest|setup)", re.I
 )
@@ -44,8 +54,8 @@ _OWN = ("output/", "output_snapshot/", ".git/", ".git")
 def find_editable(task: Sequence[Block], listing: Sequence[str], workdir: str, commands: Commands) -> tuple[str, ...]:
     """Editable files that exist, by the strongest evidence there is.
 
-    In this order: paths in sections and sentences about editing; paths in sentences about improving; source files that are
-    not the evaluation's own. A path that any sentence forbids is left out of all three.
+    In this order: paths in sections and sentences about editing; paths in sentences about improving; source files that
+    are not the evaluation's own. A path that any sentence forbids is left out of all three.
     """
     allowed: dict[str, None] = {}
     hinted: dict[str, None] = {}
@@ -77,7 +87,7 @@ def _verdicts(block: Block) -> Iterator[tuple[str, str]]:
         kind = under or ("yes" if _EDIT.search(_outside_code(sentence)) else None)
         kind = kind or ("perhaps" if _IMPROVE.search(_outside_code(sentence)) else None)
         if kind:
-            yield from _sentence(sentence, kind)
+            yield from _sentence(sentence, kind, listed=under is not None)
 
 
 def _heading_verdict(block: Block) -> str | None:
@@ -86,24 +96,35 @@ def _heading_verdict(block: Block) -> str | None:
     return "no" if _NOT.search(_HARMLESS.sub("", block.heading)) else "yes"
 
 
-def _sentence(sentence: str, kind: str) -> Iterator[tuple[str, str]]:
-    """Each path with its verdict: a prohibition turns its clause over, an exception turns over what follows it."""
-    for clause in _clauses(sentence):
-        words = _HARMLESS.sub(" ", clause)
+def _sentence(sentence: str, kind: str, listed: bool) -> Iterator[tuple[str, str]]:
+    """Each path with its verdict: a prohibition turns its clause over, an exception turns over what follows it.
+
+    Args:
+        sentence: one sentence, code marks included.
+        kind: verdict of a plain mention.
+        listed: the sentence stands under a heading about editing, so that it need not say so again.
+    """
+    clauses = [_HARMLESS.sub(" ", clause) for clause in _clauses(sentence)]
+    for words, following in zip(clauses, [*clauses[1:], ""], strict=True):
         turn = _EXCEPT.search(words)
         parts = [words[: turn.start()], words[turn.start() :]] if turn else [words]
         negated = _forbids(parts[0]) or bool(turn and turn.group().lower().startswith("nothing"))
+        # "You can read `x` but not change it"
+        negated = negated or (_forbids(following) and not _SPAN.search(following) and bool(_IT.search(following)))
+        if not (listed or negated or _EDIT.search(words)) and _OTHER_USE.search(_outside_code(words)):
+            continue
         for index, part in enumerate(parts):
             verdict = "no" if negated != bool(index) else kind
             for span in _SPAN.finditer(part):
-                if verdict == "no" and _INSIDE.search(part[: span.start()]):
-                    continue  # "do not change the interface of `x`" speaks of a part of x
-                yield span[1].strip(), verdict
+                # "do not change the interface of `x`" speaks of a part of x, "called by `x`" of no edit at all
+                if not (_PART_OF if verdict == "no" else _MEANS).search(part[: span.start()]):
+                    yield span[1].strip(), verdict
 
 
 def _forbids(clause: str) -> bool:
     words = _outside_code(clause)
-    return bool(_NOT.search(words)) and bool(_EDIT.search(words) or _CLOSED.search(words))
+    says_not = bool(_NOT.search(words)) and bool(_EDIT.search(words) or _CLOSED.search(words))
+    return says_not or bool(_BARE_NOT.search(clause))
 
 
 def _clauses(sentence: str) -> list[str]:

@@ -17,7 +17,8 @@ _LOWER = re.compile(r"\blower\b.{0,20}\bbetter", re.I)
 _HIGHER = re.compile(r"\bhigher\b.{0,20}\bbetter", re.I)
 _TIMED_OUT = (124, 137)
 _NOT_COMPILED = re.compile(
-    r"\berror: |\bundefined reference to|\bSyntaxError\b|\bIndentationError\b|\berror\[E\d+\]|could not compile|: fatal error:"
+    r"\berror: |\bundefined reference to|\bSyntaxError\b|\bIndentationError\b|\berror\[E\d+\]|could not compile"
+    r"|: fatal error:"
 )
 _ENVIRONMENT = re.compile(
     r"command not found|No such file or directory.*Error 127|: not found$|No space left on device|Read-only file system"
@@ -39,8 +40,8 @@ class Measured:
 def read_score(output: str, lower_is_better: bool) -> Measured | None:
     """The score that an evaluation printed: the last `score: NUMBER` line, else the last JSON object that has one.
 
-    A gate that failed (`correctness` or `correct` is 0 or false) and a number that is not finite are no score. Words on the
-    line itself about the direction overrule `lower_is_better`.
+    A gate that failed (`correctness` or `correct` is 0 or false) and a number that is not finite are no score. Words on
+    the line itself about the direction overrule `lower_is_better`.
     """
     lines = _LINE.findall(output)
     if lines:

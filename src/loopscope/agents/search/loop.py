@@ -16,8 +16,8 @@ from loopscope.agents.search.workspace import Outcome, Workspace
 from loopscope.models.annotation import StepKind, StepStatus
 
 _FIRST_TIMEOUT_SEC = 120.0
-_RESERVE_SEC = 1.0
-"""Kept for the last commit."""
+_RESERVE_SEC = 2.0
+"""Kept for the last commit, and for killing a command that overruns."""
 _NOISE_FACTOR = 4.0
 """A gain below this many times the observed noise is measured again before it is believed."""
 _EXPLORE_UNTIL = 2

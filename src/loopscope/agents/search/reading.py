@@ -1,7 +1,7 @@
 """What an instruction tells an agent that cannot read: editable files, build, local evaluation, direction, budget.
 
-The conventions are those of docs/tasks.md. Everything here looks at words around paths and commands; where the text is silent,
-the files of the work dir decide.
+The conventions are those of docs/tasks.md. Everything here looks at words around paths and commands; where the text is
+silent, the files of the work dir decide.
 """
 
 from __future__ import annotations

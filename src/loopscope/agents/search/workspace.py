@@ -21,7 +21,7 @@ JOURNAL = "output/journal.md"
 MAX_FILE = 1_000_000
 """Bytes of a file that is still worth mutating."""
 _GRACE_SEC = 10
-_UPLOAD = "/tmp/.edit"
+_UPLOAD = "/tmp/.edit"  # noqa: S108 - in the sandbox, whose /tmp is private
 
 
 @dataclass(frozen=True)
@@ -65,9 +65,8 @@ class Workspace:
         measured = read_score(output, self.lower_is_better) if kind is StepKind.EVALUATE and code == 0 else None
         if kind is StepKind.EVALUATE and code == 0 and measured is None:
             status = StepStatus.RUNTIME_FAILURE
-        self._record(
-            "bash", {"command": command}, output, code, started, kind, status, note, measured and measured.text
-        )
+        score = measured.text if measured else None
+        self._record("bash", {"command": command}, output, code, started, kind, status, note, score)
         return Outcome(status, output, code, (datetime.now(UTC) - started).total_seconds())
 
     async def probe(self, command: str) -> str:

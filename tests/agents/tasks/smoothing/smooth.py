@@ -10,7 +10,10 @@ def smooth(values, window=WINDOW, alpha=ALPHA):
     result = list(values)
     for _ in range(PASSES):
         if METHOD == "mean":
-            result = [sum(result[max(0, i - window) : i + window + 1]) / len(result[max(0, i - window) : i + window + 1]) for i in range(len(result))]
+            result = [
+                sum(result[max(0, i - window) : i + window + 1]) / len(result[max(0, i - window) : i + window + 1])
+                for i in range(len(result))
+            ]
         elif METHOD == "exponential":
             level, out = result[0], []
             for value in result:

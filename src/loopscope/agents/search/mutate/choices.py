@@ -1,4 +1,4 @@
-"""Choices: booleans, and options that the code itself names (strings it compares with, keys of a table, words in a comment)."""
+"""Choices: booleans, and options that the code names (strings it compares with, keys of a table, a comment)."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _booleans(path: str, source: Source) -> Iterator[Move]:
 
 
 def _options(path: str, source: Source) -> Iterator[Move]:
-    groups = _groups(source)
+    compared, tables = _groups(source)
     seen: Counter[str] = Counter()
     for node in walk(source.root):
         if node.type not in ("string", "string_literal"):
@@ -74,7 +74,8 @@ def _options(path: str, source: Source) -> Iterator[Move]:
         if kind == "other" or any(a.type in ("comparison_operator", "subscript") for a in list(ancestors(node))[:3]):
             continue
         seen[name] += 1
-        others = {option for group in groups if value in group for option in group} | _in_comment(source, node)
+        groups = [group for group in [*compared.values(), *tables] if value in group]
+        others = compared.get(name, set()).union(_in_comment(source, node), *groups)
         for option in sorted(others - {value})[:_MAX_OPTIONS]:
             yield Move(
                 family="choices",
@@ -89,22 +90,21 @@ def _options(path: str, source: Source) -> Iterator[Move]:
             )
 
 
-def _groups(source: Source) -> list[frozenset[str]]:
-    """Sets of strings that stand for each other: compared with one name, or keys of one table."""
+def _groups(source: Source) -> tuple[dict[str, set[str]], list[set[str]]]:
+    """Strings that stand for each other: those compared with one name, by that name; and keys of one table."""
     compared: dict[str, set[str]] = defaultdict(set)
-    tables: list[frozenset[str]] = []
+    tables: list[set[str]] = []
     for node in walk(source.root):
         if node.type == "comparison_operator" and node.named_children:
-            options = _QUOTED.findall(source.text(node))
-            compared[source.text(node.named_children[0])].update(options)
+            compared[source.text(node.named_children[0])].update(_QUOTED.findall(source.text(node)))
         elif node.type == "call_expression" and "cmp" in source.text(node.child_by_field_name("function")):
             arguments = node.child_by_field_name("arguments")
             first = source.text(arguments.named_children[0]) if arguments and arguments.named_children else ""
             compared[first].update(_QUOTED.findall(source.text(node)))
         elif node.type == "dictionary":
             keys = [p.child_by_field_name("key") for p in node.named_children if p.type == "pair"]
-            tables.append(frozenset(source.text(k).strip("'\"") for k in keys if k and k.type == "string"))
-    return [g for g in [*(frozenset(names) for names in compared.values()), *tables] if 2 <= len(g) <= 2 * _MAX_OPTIONS]
+            tables.append({source.text(key).strip("'\"") for key in keys if key and key.type == "string"})
+    return compared, tables
 
 
 def _in_comment(source: Source, node: Node) -> set[str]:

@@ -136,7 +136,7 @@ def _classify(source: Source, node: Node) -> tuple[str, str] | None:
 
 
 def _token_sites(path: str, data: bytes) -> Iterator[_Site]:
-    """Numbers of a language without a grammar here: outside line comments, named where `name =` or `name:` goes before."""
+    """Numbers of a language without a grammar: outside line comments, named where `name =` or `name:` goes before."""
     if not _CODE_FILE.search(path):
         return
     position = 0

@@ -12,8 +12,8 @@ from loopscope.agents.search.mutate.moves import Edit, Files, Move
 from loopscope.agents.search.mutate.syntax import Source, ancestors, enclosing, function_name, parse, short, walk
 
 _OTHER = {
-    "<": "<=", "<=": "<", ">": ">=", ">=": ">", "+": "-", "-": "+", "*": "/", "&&": "||", "||": "&&", "and": "or", "or": "and",
-    "==": "!=", "!=": "==",
+    "<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==",
+    "+": "-", "-": "+", "*": "/", "&&": "||", "||": "&&", "and": "or", "or": "and",
 }  # fmt: skip
 _COMPARISONS = {"<", "<=", ">", ">="}
 _IMPURE = re.compile(

@@ -20,7 +20,7 @@ class Edit:
 
 @dataclass(frozen=True)
 class Move:
-    """One change. `file`, `site` and `operator` together name it in every state of the files that still has the site."""
+    """One change. `file`, `site` and `operator` together name it in every state of the files that has the site."""
 
     family: str
     """constants, flags, choices or structure."""

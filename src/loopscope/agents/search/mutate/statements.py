@@ -24,8 +24,7 @@ def statement_moves(files: Files) -> Iterator[Move]:
         if source and len(source.data) <= _MAX_BYTES:
             seen: Counter[str] = Counter()
             for node in walk(source.root):
-                for move in _of_node(source, node, seen):
-                    yield move
+                yield from _of_node(source, node, seen)
 
 
 def _of_node(source: Source, node: Node, seen: Counter[str]) -> Iterator[Move]:
