@@ -41,7 +41,7 @@ def test_a_checkpoint_cannot_claim_evidence_and_hold_none() -> None:
 
 def test_scores_stand_per_checkpoint() -> None:
     found = c2([INITIAL, Checkpoint(True, 2), Checkpoint(None), Checkpoint(False, 1)])
-    assert found.scores == (None, Fraction("0.7"), None, 0)
+    assert found.scores == (None, Fraction("0.7"), None, Fraction(0))
     assert (found.attempts, found.unobservable, found.flags) == (2, 1, (Flag.UNOBSERVABLE,))
 
 

@@ -2,11 +2,13 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from measure_strategies import maybe_scores, scores, trajectories
 
 from loopscope.measures import HORIZON, Flag, c1, c1_from_stored, high_water
+from loopscope.measures.framing import carried_forward
 
 trajectory = st.lists(maybe_scores, min_size=1, max_size=30)
 long_trajectory = st.lists(maybe_scores, min_size=HORIZON, max_size=25)
@@ -21,7 +23,8 @@ def value(x: list[Fraction | None]) -> Fraction:
 def test_unscored_without_a_checkpoint_and_a_flagged_zero_without_a_score() -> None:
     assert c1([]).value is None
     assert c1([]).flags == ()
-    assert (c1([None]).value, c1([None]).flags) == (0, (Flag.NO_OBSERVED_SCORE,))
+    assert c1([None]).value == 0
+    assert c1([None]).flags == (Flag.NO_OBSERVED_SCORE,)
     assert c1([0]).flags == ()
 
 
@@ -38,13 +41,12 @@ def test_scores_outside_the_unit_interval_are_flagged() -> None:
 
 
 def test_high_water_keeps_positions() -> None:
-    assert high_water([None, 0.2, 0.1, None, 0.3]) == (
-        0,
-        Fraction(1, 5),
-        Fraction(1, 5),
-        Fraction(1, 5),
-        Fraction(3, 10),
-    )
+    assert [str(mark) for mark in high_water([None, 0.2, 0.1, None, 0.3])] == ["0", "1/5", "1/5", "1/5", "3/10"]
+
+
+@pytest.mark.parametrize("length", [1, 19, 20, 21, 40])
+def test_there_are_always_as_many_marks_as_the_horizon(length: int) -> None:
+    assert len(carried_forward(high_water([0.5] * length))) == HORIZON
 
 
 @given(trajectory)

@@ -9,7 +9,12 @@ from loopscope.measures import Resource, resource
 
 
 def test_mean_over_rollouts_then_tasks_and_total_over_runs() -> None:
-    rows = [("m", "a", 100), ("m", "a", 300), ("m", "b", 1000), ("n", "a", Decimal("0.30"))]
+    rows: list[tuple[str, str, int | Decimal]] = [
+        ("m", "a", 100),
+        ("m", "a", 300),
+        ("m", "b", 1000),
+        ("n", "a", Decimal("0.30")),
+    ]
     assert resource(rows) == {
         "m": Resource(per_task=Fraction(600), total=Fraction(1400), runs=3, unknown=0),
         "n": Resource(per_task=Fraction(3, 10), total=Fraction(3, 10), runs=1, unknown=0),
