@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 from functools import cache
+from math import ceil, floor
 
 from loopscope.measures.exact import Number, known
 from loopscope.measures.execution import DISCOUNT
@@ -44,11 +45,14 @@ class CleanedC2:
 
 
 @cache
-def possible_sums(n: int) -> frozenset[Fraction]:
-    """All sums of n round scores."""
+def possible_sums(n: int) -> frozenset[int]:
+    """All sums of n round scores, in twentieths (every value of Q is a whole number of them)."""
     if n == 0:
-        return frozenset({Fraction(0)})
-    return frozenset(total + score for total in possible_sums(n - 1) for score in ROUND_SCORES)
+        return frozenset({0})
+    return frozenset(total + points for total in possible_sums(n - 1) for points in _POINTS)
+
+
+_POINTS = tuple(int(20 * score) for score in ROUND_SCORES)
 
 
 def compatible_pairs(stored: Number, observable: int, places: int) -> list[tuple[int, Fraction]]:
@@ -57,12 +61,12 @@ def compatible_pairs(stored: Number, observable: int, places: int) -> list[tuple
     Both neighbours of a half are admitted, since the direction in which the stored value was rounded is not known.
     """
     target, half_unit = known(stored), Fraction(1, 2 * 10**places)
-    return [
-        (n, total)
-        for n in range(1, observable + 1)
-        for total in sorted(possible_sums(n))
-        if abs(total / n - target) <= half_unit
-    ]
+    pairs = []
+    for n in range(1, observable + 1):
+        lowest, highest = ceil(20 * n * (target - half_unit)), floor(20 * n * (target + half_unit))
+        sums = possible_sums(n)
+        pairs += [(n, Fraction(points, 20)) for points in range(lowest, highest + 1) if points in sums]
+    return pairs
 
 
 def clean_by_enumeration(stored: Number, observable: int, removed: Sequence[Number], places: int) -> CleanedC2:
@@ -76,7 +80,7 @@ def clean_by_enumeration(stored: Number, observable: int, removed: Sequence[Numb
     cleaned: dict[int, list[Fraction]] = {}
     for n, total in compatible_pairs(stored, observable, places):
         left, rest = n - len(gone), total - sum(gone)
-        if left >= 1 and rest in possible_sums(left):
+        if left >= 1 and 20 * rest in possible_sums(left):
             cleaned.setdefault(n, []).append(rest / left)
     if not cleaned:
         return CleanedC2(known(stored), None, None, None, (), Path.NONE)
