@@ -33,12 +33,20 @@ class ReplayAgent(BaseAgent):
         logs_dir: Harbor's directory for the agent's logs.
         state_tar: path on the host of a tar, plain or zstd-compressed, with names relative to the work dir.
         workdir: absolute directory in the sandbox; the environment's working directory by default.
+        remove: path on the host of a NUL-separated list of paths, relative to the work dir, to remove before the state is
+            laid over it; without it the work dir is emptied, because the state is the whole of it.
         touch: give every file the present time instead of the saved one (for builds that trust file times).
         kwargs: passed on to Harbor's base class.
     """
 
     def __init__(
-        self, logs_dir: Path, state_tar: str | Path, workdir: str | None = None, touch: bool = False, **kwargs: Any
+        self,
+        logs_dir: Path,
+        state_tar: str | Path,
+        workdir: str | None = None,
+        remove: str | Path | None = None,
+        touch: bool = False,
+        **kwargs: Any,
     ) -> None:
         super().__init__(logs_dir=logs_dir, **kwargs)
         if workdir is not None and (not workdir.startswith("/") or len(PurePosixPath(workdir).parts) < 2):
@@ -47,6 +55,7 @@ class ReplayAgent(BaseAgent):
             )
         self._state_tar = Path(state_tar)
         self._workdir = workdir
+        self._remove = Path(remove) if remove is not None else None
         self._touch = touch
 
     @staticmethod
@@ -71,9 +80,15 @@ class ReplayAgent(BaseAgent):
             await environment.upload_file(tar, target)
             flags = "-xpomf" if self._touch else "-xpof"
             # The archive's own directory must stand: a work dir that is a mount cannot be removed, only emptied.
+            clear = "find . -mindepth 1 -delete"
+            if self._remove is not None:
+                clear = "true"
+                if self._remove.stat().st_size:
+                    names = f"/tmp/.remove-{uuid.uuid4().hex}"
+                    await environment.upload_file(self._remove, names)
+                    clear = f"xargs -0 rm -rf -- < {names}"
             command = (
-                f'test "$PWD" != / && find . -mindepth 1 -delete && tar {flags} {target}; '
-                f"code=$?; rm -f {shlex.quote(target)}; exit $code"
+                f'test "$PWD" != / && {clear} && tar {flags} {target}; code=$?; rm -f {shlex.quote(target)}; exit $code'
             )
             result = await environment.exec(command, cwd=self._workdir, user="root")
         if result.return_code != 0:

@@ -1,1 +1,44 @@
 """Thin verbs over the calls a notebook would make."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from typing import Annotated
+
+import typer
+
+from loopscope.cli import reading, running
+from loopscope.cli.console import out
+
+app = typer.Typer(
+    help="See inside the research loop of coding agents: run them, score every commit, measure, report.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command()(running.demo)
+app.command()(running.run)
+app.command()(running.score)
+app.command()(reading.analyze)
+app.command()(reading.report)
+app.add_typer(reading.tasks_app, name="tasks")
+app.add_typer(reading.agents_app, name="agents")
+app.add_typer(reading.measures_app, name="measures")
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        out.print(f"loopscope {version('loopscope')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _main(
+    _: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")] = False,
+) -> None:
+    pass
+
+
+def main() -> None:
+    """Entry point of the command."""
+    app()

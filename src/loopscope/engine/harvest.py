@@ -13,10 +13,20 @@ from harbor.environments.base import BaseEnvironment
 from harbor.models.verifier.result import VerifierResult
 from harbor.verifier.base import BaseVerifier
 
+from loopscope.models import LimitState, Record
+from loopscope.records import write_model
+
 WORKSPACE = "loopscope-workspace.tar"
+LIMITS = "loopscope-limits.json"
 MAX_WORKSPACE_BYTES = 8 << 30
 _REMOTE_TAR = "/tmp/.loopscope-workspace.tar"  # noqa: S108  # inside the sandbox
 _KILL_ALL = "for i in 1 2 3 4 5; do kill -9 -1 2>/dev/null; sleep 0.05; done; true"
+
+
+class LimitsFile(Record):
+    """Limits of the sandbox that a rollout ran in."""
+
+    limits: dict[str, LimitState]
 
 
 @runtime_checkable
@@ -25,6 +35,9 @@ class Freezable(Protocol):
 
     async def freeze(self) -> None:
         """Kill every process inside and see that none is left."""
+
+    def limits(self) -> dict[str, LimitState]:
+        """What is enforced, watched or absent."""
 
     async def stream_tar(self, path: str, dest_file: Path, max_bytes: int) -> int:
         """Write a directory as a tar to a host file; bytes written."""
@@ -41,6 +54,7 @@ class HarvestVerifier(BaseVerifier):
     async def verify(self) -> VerifierResult:
         target = self.trial_paths.trial_dir / WORKSPACE
         if isinstance(self.environment, Freezable):
+            write_model(self.trial_paths.trial_dir / LIMITS, LimitsFile(limits=self.environment.limits()))
             await self.environment.freeze()
             await self.environment.stream_tar(self._workdir, target, MAX_WORKSPACE_BYTES)
         else:

@@ -13,13 +13,13 @@ from pathlib import Path
 from harbor.models.trial.config import AgentConfig, VerifierConfig
 from harbor.models.trial.result import TrialResult
 
-from loopscope.engine.harvest import WORKSPACE
+from loopscope.engine.harvest import LIMITS, WORKSPACE, LimitsFile
 from loopscope.engine.jobs import TrialOutcome, between, remove_scratch, run_trial, seconds
 from loopscope.engine.lock import machine
 from loopscope.engine.plan import Plan, RunPlan, versions
 from loopscope.engine.reading import read_repository
-from loopscope.models import EnvironmentSpec, PreparedTask, Problem, RunRecord, RunStatus, Timings, Usage
-from loopscope.records import publish, scratch_name, write_model
+from loopscope.models import LimitState, PreparedTask, Problem, RunRecord, RunStatus, Timings, Usage
+from loopscope.records import publish, read_model, scratch_name, write_model
 from loopscope.records.workspace import compress
 from loopscope.tasks.prepare import prepared_dir
 
@@ -155,7 +155,7 @@ def _publish_run(plan: Plan, run: RunPlan, outcome: TrialOutcome, started: datet
             timings=_timings(outcome.result, started, harvest_started, finished),
             budget_sec=run.budget_sec,
             environment=plan.spec.environment.type,
-            limits=_limits(plan.spec.environment),
+            limits=_limits(outcome.trial_dir),
             usage=_usage(run, outcome.result),
             commits=found.commits,
             clean_initial=found.clean_initial,
@@ -203,12 +203,9 @@ def _timings(result: TrialResult | None, started: datetime, harvest: datetime, f
     )
 
 
-def _limits(spec: EnvironmentSpec) -> dict[str, object]:
-    if spec.type != "local":
-        return {}
-    from loopscope.sandbox.environment import LocalEnvironment
-
-    return dict(LocalEnvironment.limits())
+def _limits(trial_dir: Path | None) -> dict[str, LimitState]:
+    path = trial_dir / LIMITS if trial_dir else None
+    return read_model(path, LimitsFile).limits if path and path.is_file() else {}
 
 
 def _usage(run: RunPlan, result: TrialResult | None) -> Usage:

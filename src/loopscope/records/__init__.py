@@ -3,6 +3,7 @@
 from loopscope.records.durable import RecordError, explain, publish, read_model, scratch_name, write_bytes, write_model
 from loopscope.records.repository import FileDiff, Repository
 from loopscope.records.store import FINAL, RunDir, StudyStore
+from loopscope.records.studyfile import StudyError, load_study, locate
 
 __all__ = [
     "FINAL",
@@ -10,8 +11,11 @@ __all__ = [
     "RecordError",
     "Repository",
     "RunDir",
+    "StudyError",
     "StudyStore",
     "explain",
+    "load_study",
+    "locate",
     "publish",
     "read_model",
     "scratch_name",

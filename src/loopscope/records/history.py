@@ -59,7 +59,7 @@ def read_history(repository: Repository) -> History:
     """Find every commit, put them in order and mark those that were replaced."""
     log = read_reflog(repository)
     found = _all_commits(repository)
-    notes = ()
+    notes: tuple[str, ...] = ()
     if len(found) > MAX_COMMITS:
         keep = sorted(found.values(), key=lambda c: c.commit_time)[:MAX_COMMITS]
         notes = (f"{len(found)} commits; the first {MAX_COMMITS} by time are read",)
@@ -130,7 +130,7 @@ def _ancestors(found: dict[str, GitCommit], tips: list[str]) -> set[str]:
 
 def _order(found: dict[str, GitCommit], log: list[LogEntry]) -> list[str]:
     """Parents before children; among those ready, the earliest by reflog time (else commit time), then by log line."""
-    line = {}
+    line: dict[str, tuple[int, int]] = {}
     for index, entry in enumerate(log):
         line.setdefault(entry.new, (entry.time, index))
     key = {sha: (*line.get(sha, (c.commit_time, len(log))), sha) for sha, c in found.items()}

@@ -138,7 +138,7 @@ def _keep_pack(name: str, data: bytes, target: Path, budget: _Budget, report: Sa
         _check_pack(data, budget)
         _write(path, data)
         with PackData(path, object_format=SHA1) as pack:
-            pack.create_index(path.with_suffix(".idx"))
+            pack.create_index(str(path.with_suffix(".idx")))
     except Exception as error:  # whatever a malformed pack makes the library raise, it costs that pack only
         report.notes.append(f"{name}.pack left out: {type(error).__name__}: {error}")
         path.unlink(missing_ok=True)

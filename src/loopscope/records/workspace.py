@@ -56,7 +56,7 @@ def open_tar(path: Path) -> Iterator[tarfile.TarFile]:
     with path.open("rb") as raw:
         plain: IO[bytes] = raw
         if path.suffix == ".zst":
-            plain = zstandard.ZstdDecompressor().stream_reader(raw)  # type: ignore[assignment]
+            plain = zstandard.ZstdDecompressor().stream_reader(raw)
         with tarfile.open(fileobj=plain, mode="r|", encoding="utf-8", errors="surrogateescape") as archive:
             yield archive
 

@@ -1,0 +1,166 @@
+"""`analyze`: evidence and measures of every run, and the tables of the study; the only writer of tables."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from importlib.metadata import version
+from pathlib import Path
+
+import polars as pl
+
+from loopscope.analysis import tables
+from loopscope.analysis.runs import RunAnalysis, analyze_run
+from loopscope.models import PreparedTask, Record, StudySpec
+from loopscope.records import RecordError, StudyError, StudyStore, load_study, write_bytes, write_model
+from loopscope.records.studyfile import STUDY_FILE
+
+
+class TaskSummary(Record):
+    """A task, for the report's head."""
+
+    name: str
+    title: str
+    category: str
+    timed: bool
+    metric: str | None
+    baseline: Decimal | None
+    reference: Decimal | None
+
+
+class AgentSummary(Record):
+    """An agent, for the report's head."""
+
+    label: str
+    harness: str
+    model: str | None
+
+
+class StudySummary(Record):
+    """`tables/study.json`."""
+
+    name: str
+    created_by: str
+    k: int
+    seeds: tuple[int, ...]
+    tasks: tuple[TaskSummary, ...]
+    agents: tuple[AgentSummary, ...]
+    environment: str
+    generated_from: dict[str, int]
+    """How many records stand behind the tables: planned, runs, scored states."""
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """What was analysed."""
+
+    summary: StudySummary
+    frames: dict[str, pl.DataFrame]
+
+
+def analyze(directory: Path, notify: Callable[[int, int, str], None] = lambda done, total, name: None) -> Analysis:
+    """Analyse a study and write its tables.
+
+    A run whose records cannot be read is left out with a warning; the others are not touched by it.
+
+    Args:
+        directory: the study.
+        notify: called with (done, total, run id) as runs are analysed.
+
+    Raises:
+        RecordError, StudyError: this is no study, or its study file cannot be read.
+    """
+    store = StudyStore.open(directory)
+    spec = load_study(directory / STUDY_FILE)
+    tasks = store.tasks()
+    runs, warnings = _analyze_runs(store, tasks, notify)
+    planned, finals = _finals(spec, tasks, runs)
+    missing = planned - len(runs)
+    if missing > 0:
+        warnings.append(f"{missing} of {planned} rollouts have no record yet; `loopscope run` does them")
+    categories = {name: task.info.category for name, task in tasks.items()}
+    frames = {
+        "runs": tables.runs_table(runs),
+        "checkpoints": tables.checkpoints_table(runs),
+        "dips": tables.dips_table(runs),
+        "outcome": tables.outcome_table(finals, categories),
+        "task_scores": tables.task_scores_table(finals, categories),
+        "process": tables.measures_table(runs, tables.PROCESS, categories),
+        "diagnostics": tables.measures_table(runs, tables.DIAGNOSTICS, categories),
+    }
+    summary = _summary(spec, tasks, runs, planned, warnings)
+    for name, frame in frames.items():
+        _write_table(store.tables / f"{name}.parquet", frame)
+    write_model(store.tables / "study.json", summary)
+    return Analysis(summary, frames)
+
+
+def _analyze_runs(
+    store: StudyStore, tasks: dict[str, PreparedTask], notify: Callable[[int, int, str], None]
+) -> tuple[list[RunAnalysis], list[str]]:
+    found, warnings = [], []
+    folders = list(store.runs())
+    for done, run in enumerate(folders):
+        notify(done, len(folders), run.run_id)
+        try:
+            if run.record.task not in tasks:
+                raise RecordError(f"{run.path}: its task {run.record.task!r} is not among the study's prepared tasks")
+            found.append(analyze_run(run, tasks[run.record.task]))
+        except RecordError as error:
+            warnings.append(f"left out: {error}")
+    notify(len(folders), len(folders), "")
+    return found, warnings
+
+
+def _finals(spec: StudySpec, tasks: dict[str, PreparedTask], runs: list[RunAnalysis]) -> tuple[int, tables.FinalScores]:
+    """(number of planned rollouts, final scores); a planned rollout without a record is missing, not absent."""
+    found = {(run.record.agent, run.record.task, run.record.seed): run.final_value for run in runs}
+    planned = {(agent.label, task, seed) for agent in spec.agents for task in tasks for seed in spec.seeds}
+    keys = sorted(planned | found.keys())
+    return len(keys), [(agent, task, found.get((agent, task, seed))) for agent, task, seed in keys]
+
+
+def _summary(
+    spec: StudySpec, tasks: dict[str, PreparedTask], runs: list[RunAnalysis], planned: int, warnings: list[str]
+) -> StudySummary:
+    harnesses = {run.record.agent: run.record.harness for run in runs}
+    return StudySummary(
+        name=spec.name,
+        created_by=f"loopscope {version('loopscope')}",
+        k=len(spec.seeds),
+        seeds=tuple(spec.seeds),
+        tasks=tuple(
+            TaskSummary(
+                name=task.info.name,
+                title=task.info.title,
+                category=task.info.category,
+                timed=task.info.timed,
+                metric=task.info.anchors.metric,
+                baseline=task.info.anchors.baseline,
+                reference=task.info.anchors.reference,
+            )
+            for task in tasks.values()
+        ),
+        agents=tuple(
+            AgentSummary(label=a.label, harness=harnesses.get(a.label, a.name), model=a.model) for a in spec.agents
+        ),
+        environment=spec.environment.type,
+        generated_from={
+            "planned": planned,
+            "runs": len(runs),
+            "scored_states": sum(row.score is not None for run in runs for row in run.rows),
+        },
+        warnings=tuple(warnings),
+    )
+
+
+def _write_table(path: Path, frame: pl.DataFrame) -> None:
+    buffer = io.BytesIO()
+    frame.write_parquet(buffer, compression="zstd", compression_level=3, statistics=False)
+    write_bytes(path, buffer.getvalue())
+
+
+__all__ = ["Analysis", "RecordError", "StudyError", "StudySummary", "analyze"]

@@ -1,0 +1,144 @@
+"""What every verb shares: consoles, exit codes, errors in one line, progress that works with and without a terminal."""
+
+from __future__ import annotations
+
+import functools
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from enum import IntEnum
+from typing import Any
+
+import typer
+from pydantic import BaseModel
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+_PIPED_WIDTH = 200
+"""Columns where nobody watches: names in a log or a pipe are not folded."""
+
+out = Console(highlight=False, width=None if sys.stdout.isatty() else _PIPED_WIDTH)
+err = Console(stderr=True, highlight=False, width=None if sys.stderr.isatty() else _PIPED_WIDTH)
+
+
+class Exit(IntEnum):
+    """Exit codes of every verb."""
+
+    OK = 0
+    FAILED = 1
+    """It ran to the end, but something failed that the output names."""
+    BAD_INPUT = 2
+    """Nothing was done: the message names the file, the field and the remedy."""
+    INTERRUPTED = 130
+    """Stopped by the user; everything finished is kept, and calling it again goes on."""
+
+
+def verb[**P, R](function: Callable[P, R]) -> Callable[P, R]:
+    """Turn known errors into one line and an exit code; a traceback is left for our own bugs."""
+
+    @functools.wraps(function)
+    def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return function(*args, **kwargs)
+        except KeyboardInterrupt:
+            err.print("stopped; what is finished is kept, and the same command goes on from here")
+            raise typer.Exit(Exit.INTERRUPTED) from None
+        except Exception as error:
+            if not _is_known(error):
+                raise
+            err.print(f"[bold red]error:[/] {escape(str(error))}")
+            raise typer.Exit(Exit.BAD_INPUT) from None
+
+    return wrapped
+
+
+def _is_known(error: Exception) -> bool:
+    from loopscope.records import RecordError, StudyError
+    from loopscope.report.errors import ReportError
+    from loopscope.tasks.errors import TaskError
+
+    return isinstance(error, RecordError | StudyError | ReportError | TaskError | MissingExtra)
+
+
+class MissingExtra(Exception):
+    """A verb needs an optional part of loopscope that is not installed."""
+
+
+def require_run_extra() -> None:
+    """Verbs that run agents need Harbor.
+
+    Raises:
+        MissingExtra: it is not installed; says how to.
+    """
+    try:
+        import harbor  # noqa: F401
+    except ImportError:
+        raise MissingExtra("running agents needs Harbor; install it with: pip install 'loopscope[run]'") from None
+
+
+def print_json(value: BaseModel | Any) -> None:
+    """The machine-readable result, alone on standard output."""
+    import orjson
+
+    data = value.model_dump(mode="json") if isinstance(value, BaseModel) else value
+    sys.stdout.write(orjson.dumps(data, option=orjson.OPT_INDENT_2).decode() + "\n")
+
+
+class Bars:
+    """Progress bars by phase, with units, elapsed time and ETA; without a terminal, a line per unit."""
+
+    def __init__(self) -> None:
+        self._live = err.is_terminal
+        self._progress = Progress(
+            TextColumn("[bold]{task.description:<9}"),
+            BarColumn(bar_width=28),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TextColumn("eta"),
+            TimeRemainingColumn(),
+            TextColumn("[dim]{task.fields[message]}"),
+            console=err,
+        )
+        self._bars: dict[str, TaskID] = {}
+        self._started: dict[str, float] = {}
+        self._ended: dict[str, float] = {}
+
+    def update(self, phase: str, done: int, total: int, message: str, *, problem: bool = False) -> None:
+        """Show that `done` of `total` units of a phase are finished."""
+        now = time.monotonic()
+        self._started.setdefault(phase, now)
+        self._ended[phase] = now
+        if total == 0 or not self._live:
+            if message:
+                mark = "[red]problem[/] " if problem else ""
+                place = f"{phase} {done}/{total}: " if total else f"{phase}: "
+                err.print(f"{place}{mark}{escape(message)}")
+            return
+        if phase not in self._bars:
+            self._bars[phase] = self._progress.add_task(phase, total=total, message="")
+        if problem:
+            err.print(f"[red]{phase}:[/] {escape(message)}")
+        self._progress.update(self._bars[phase], completed=done, total=total, message=escape(message[:60]))
+
+    def seconds(self) -> dict[str, float]:
+        """Seconds from the first to the last sign of each phase."""
+        return {phase: round(self._ended[phase] - start, 1) for phase, start in self._started.items()}
+
+    @contextmanager
+    def running(self) -> Iterator[Bars]:
+        """Draw while the block runs."""
+        if self._live:
+            with self._progress:
+                yield self
+        else:
+            yield self

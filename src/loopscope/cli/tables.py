@@ -1,0 +1,51 @@
+"""Tables for the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich import box
+from rich.table import Table
+
+from loopscope.analysis.build import Analysis
+from loopscope.analysis.tables import OVERALL
+
+MISSING = "—"
+
+
+def plain_table(heads: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: bool = False) -> Table:
+    """A table without frames; with `numbers`, all but the first column are right-aligned."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for index, head in enumerate(heads):
+        table.add_column(head, justify="right" if numbers and index else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
+def leaderboard(analysis: Analysis) -> Table:
+    """avg@k, best@k and the process measures by agent, best first."""
+    outcome = [row for row in analysis.frames["outcome"].to_dicts() if row["category"] == OVERALL]
+    process = {
+        (row["agent"], row["measure"]): row["value"]
+        for row in analysis.frames["process"].to_dicts()
+        if row["category"] == OVERALL
+    }
+    outcome.sort(key=lambda row: (-(row["avg_at_k"] if row["avg_at_k"] is not None else -1), row["agent"]))
+    k = analysis.summary.k
+    heads = ["agent", f"avg@{k}", f"best@{k}", "framing C1", "execution C2", "feedback C3", "scored", "missing"]
+    rows = [
+        [
+            row["agent"],
+            *(_number(row[name]) for name in ("avg_at_k", "best_at_k")),
+            *(_number(process.get((row["agent"], name))) for name in ("c1", "c2", "c3")),
+            str(row["n_runs"]),
+            str(row["n_missing"]),
+        ]
+        for row in outcome
+    ]
+    return plain_table(heads, rows, numbers=True)
+
+
+def _number(value: float | None) -> str:
+    return MISSING if value is None else f"{value:.3f}"

@@ -1,0 +1,28 @@
+"""g_i of Appendix C.3: did the committed artifact run to completion and, where there is a gate, pass it?"""
+
+from __future__ import annotations
+
+from loopscope.models import StateScore, VerificationStatus
+
+GATES = ("correctness", "correct", "valid", "passed", "is_correct")
+"""Names under which verifiers write a binary verdict."""
+
+
+def delivered(score: StateScore | None) -> bool | None:
+    """Whether the state was delivered; None when nothing observable says so.
+
+    A binary verdict decides. Without one, a positive reward or any measured metric is evidence that it ran. A
+    verifier that ended without a result, or had to be stopped, is a failed delivery; an environment that failed says
+    nothing.
+    """
+    if score is None:
+        return None
+    verification = score.median_verification
+    if verification is None or verification.status is VerificationStatus.ERROR:
+        return None
+    for gate in GATES:
+        if (verdict := verification.metrics.get(gate)) is not None:
+            return verdict > 0
+    if verification.reward is not None and verification.reward > 0:
+        return True
+    return bool(verification.metrics)

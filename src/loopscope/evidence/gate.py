@@ -1,0 +1,124 @@
+"""The proposal gate (Appendix C.1): which commits are proposals, and which only keep records.
+
+The repository is the strongest witness: what a commit changed is read from trees, not guessed from commands. A
+commit is removed only when no artifact changed, what changed is administrative, and the message reads as bookkeeping;
+everything uncertain stays. Every decision carries its reason.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cache
+from pathlib import Path
+
+import yaml
+from pydantic import BaseModel, ConfigDict
+
+from loopscope.models import Commit, RunRecord
+from loopscope.records import Repository
+
+EPS = Decimal("0.01")
+_WORD = re.compile(r"[^\W\d_]+")
+
+
+class Vocabulary(BaseModel):
+    """The data file beside this module."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    administrative_words: frozenset[str]
+    code_change_words: frozenset[str]
+    administrative_paths: tuple[str, ...]
+
+
+@cache
+def vocabulary() -> Vocabulary:
+    """The words and paths, read once."""
+    text = Path(__file__).with_name("vocabulary.yaml").read_text(encoding="utf-8")
+    return Vocabulary.model_validate(yaml.safe_load(text))
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What the gate did with one commit, and why."""
+
+    keep: bool
+    reason: str
+
+
+def reads_as_bookkeeping(message: str) -> bool:
+    """Whether a message speaks of records and of no change to the code."""
+    words = {word.lower() for word in _WORD.findall(message)}
+    return bool(words & vocabulary().administrative_words) and not words & vocabulary().code_change_words
+
+
+def is_administrative(path: bytes, editable: tuple[str, ...]) -> bool:
+    """Whether a path holds records; never one that the task names as editable."""
+    name = path.decode("utf-8", "replace")
+    if name in editable:
+        return False
+    return any(fnmatch.fnmatchcase(name.lower(), pattern) for pattern in vocabulary().administrative_paths)
+
+
+def decide(
+    record: RunRecord, repository: Repository, scores: Mapping[str, Decimal | None], editable: tuple[str, ...]
+) -> list[Decision]:
+    """Pass every commit of a run through the gate, in order.
+
+    Args:
+        record: the run.
+        repository: its salvaged repository.
+        scores: official score by state; None or absent is missing.
+        editable: what the task says a solution may change.
+    """
+    decisions: list[Decision] = []
+    previous: Commit | None = None
+    last_score: Decimal | None = None
+    for commit in record.commits:
+        if commit.superseded_by:
+            decisions.append(Decision(False, f"replaced by {commit.superseded_by[:8]}; counted once, the last"))
+            continue
+        score = scores.get(commit.state)
+        decision = _decide_one(commit, previous, score, last_score, repository, editable)
+        decisions.append(decision)
+        previous = commit
+        if decision.keep and score is not None:
+            last_score = score
+    return decisions
+
+
+def _decide_one(
+    commit: Commit,
+    previous: Commit | None,
+    score: Decimal | None,
+    last_score: Decimal | None,
+    repository: Repository,
+    editable: tuple[str, ...],
+) -> Decision:
+    if previous is None:
+        return Decision(True, "first commit")
+    if score is not None and last_score is not None and abs(score - last_score) > EPS:
+        return Decision(True, f"its score differs from the last retained one ({last_score} to {score})")
+    if commit.snapshot_id != previous.snapshot_id:
+        return Decision(True, "its output snapshot differs")
+    if repository.tree(commit.tree.encode()) is None or repository.tree(previous.tree.encode()) is None:
+        return Decision(True, "its tree cannot be read; uncertain commits stay")
+    changed = repository.changed_paths(previous.tree.encode(), commit.tree.encode())
+    artifacts = sorted(path for path in changed if not is_administrative(path, editable))
+    if artifacts:
+        return Decision(True, f"changes {_named(artifacts)}")
+    if not reads_as_bookkeeping(commit.message):
+        return Decision(
+            True, "changes no artifact, but its message does not read as bookkeeping; ambiguous commits stay"
+        )
+    what = f"only {_named(sorted(changed))} changed" if changed else "nothing changed"
+    return Decision(False, f"administrative: {what}, and the message reads as bookkeeping")
+
+
+def _named(paths: list[bytes]) -> str:
+    names = [path.decode("utf-8", "replace") for path in paths[:3]]
+    return ", ".join(names) + (f" and {len(paths) - 3} more" if len(paths) > 3 else "")
