@@ -1,0 +1,193 @@
+"""The engine's side of a running sandbox: launch it, run commands in it, end it. The other side is `_keeper.py`."""
+
+from __future__ import annotations
+
+import asyncio
+import marshal
+import os
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from loopscope.sandbox.bwrap import Launch
+from loopscope.sandbox.errors import SandboxError, SandboxGoneError
+
+_KEEPER = Path(__file__).with_name("_keeper.py")
+_KILL_GRACE_SEC = 15.0
+
+
+class _Hub:
+    """One small process per engine process, from which keepers are forked: loaded once, it makes a start cheap."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._socket: socket.socket | None = None
+        self._owner = 0
+
+    def _spawn(self) -> socket.socket:
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-I", "-S", str(_KEEPER), str(theirs.fileno())],
+                pass_fds=(theirs.fileno(),),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                cwd="/",
+                env={"PATH": "/usr/bin:/bin"},
+            )
+        self._owner = os.getpid()
+        return ours
+
+    def keeper(self) -> socket.socket:
+        """A fresh keeper's control socket; the hub is started, or started anew, when there is none."""
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs, self._lock:
+            for _ in range(2):
+                if self._socket is None or self._owner != os.getpid():
+                    self._socket = self._spawn()
+                try:
+                    socket.send_fds(self._socket, [b"keeper"], [theirs.fileno()])
+                    return ours
+                except (BrokenPipeError, ConnectionError):
+                    self._socket.close()
+                    self._socket = None
+        ours.close()
+        raise SandboxError(f"the sandbox helper does not start: run `{sys.executable} -I -S {_KEEPER}` to see why")
+
+
+_HUB = _Hub()
+
+
+@dataclass(frozen=True)
+class Command:
+    """One program to run inside: absolute `argv[0]`, the whole environment, the directory, and ids as mapped inside."""
+
+    argv: Sequence[str]
+    env: Mapping[str, str]
+    cwd: str = "/"
+    uid: int = 0
+    gid: int = 0
+
+
+def _payload(content: dict[str, Any]) -> int:
+    """A memory file with `content`, for requests of any size."""
+    fd = os.memfd_create("loopscope-request", os.MFD_CLOEXEC)
+    with os.fdopen(os.dup(fd), "wb") as f:
+        f.write(marshal.dumps(content))
+    os.lseek(fd, 0, os.SEEK_SET)
+    return fd
+
+
+class Process:
+    """A command running inside. `wait` for its exit code; `kill` it with everything it started."""
+
+    def __init__(self, status: socket.socket) -> None:
+        self._status = status
+        self._code: int | None = None
+
+    async def wait(self) -> int:
+        """The exit code, 128 + n for signal n. Raises SandboxGoneError when the sandbox died."""
+        if self._code is None:
+            word = await asyncio.get_running_loop().sock_recv(self._status, 64)
+            if not word.startswith(b"exit "):
+                raise SandboxGoneError("the sandbox is gone: its first process ended or was killed")
+            self._code = int(word[5:])
+        return self._code
+
+    async def kill(self) -> None:
+        """Kill the command's whole tree and wait until it is dead."""
+        if self._code is None:
+            try:
+                self._status.send(b"kill")
+                async with asyncio.timeout(_KILL_GRACE_SEC):
+                    await self.wait()
+            except (OSError, SandboxGoneError, TimeoutError):
+                return
+
+    def close(self) -> None:
+        """Let go of it; a command still running is killed."""
+        self._status.close()
+
+
+class Sandbox:
+    """A running sandbox. It lives until `close`, or until this process is gone, however that ends."""
+
+    def __init__(self, control: socket.socket) -> None:
+        self._control: socket.socket | None = control
+
+    @classmethod
+    async def launch(cls, launch: Launch) -> Sandbox:
+        """Start bubblewrap and wait until its first process runs with every mount in place."""
+        control = _HUB.keeper()
+        control.setblocking(False)
+        request = _payload(
+            {
+                "argv": list(launch.argv),
+                "ids": launch.ids,
+                "stage": launch.stage,
+                "binds": [tuple(bind) for bind in launch.binds],
+                "caps": launch.capabilities,
+            }
+        )
+        try:
+            socket.send_fds(control, [b"launch"], [request])
+            answer = await asyncio.get_running_loop().sock_recv(control, 1 << 16)
+        except BaseException:
+            control.close()
+            raise
+        finally:
+            os.close(request)
+        if answer != b"ready":
+            control.close()
+            raise SandboxError(answer.removeprefix(b"failed ").decode(errors="replace") or "the sandbox helper died")
+        return cls(control)
+
+    async def spawn(self, command: Command, stdin: int, stdout: int, stderr: int) -> Process:
+        """Start a command on the given descriptors, which stay the caller's to close."""
+        if self._control is None:
+            raise SandboxGoneError("the sandbox is stopped")
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        ours.setblocking(False)
+        request = _payload(
+            {
+                "argv": list(command.argv),
+                "env": dict(command.env),
+                "cwd": command.cwd,
+                "user": (command.uid, command.gid),
+            }
+        )
+        with theirs:
+            try:
+                while True:
+                    try:
+                        socket.send_fds(self._control, [b"run"], [request, stdin, stdout, stderr, theirs.fileno()])
+                        break
+                    except BlockingIOError:  # the keeper is busy killing something; its queue is short
+                        await asyncio.sleep(0.002)
+            except BaseException as exc:
+                ours.close()
+                if isinstance(exc, OSError):
+                    raise SandboxGoneError("the sandbox is gone: its keeper ended") from exc
+                raise
+            finally:
+                os.close(request)
+        return Process(ours)
+
+    async def close(self) -> None:
+        """Kill every process inside and wait until none is left."""
+        control, self._control = self._control, None
+        if control is None:
+            return
+        try:
+            try:
+                control.send(b"end")
+                await asyncio.get_running_loop().sock_recv(control, 16)
+            except OSError:
+                pass
+        finally:
+            control.close()

@@ -1,0 +1,215 @@
+"""A python3 with numpy for the sandbox, built once per machine and interpreter, shown read-only in every sandbox.
+
+What is built is a virtual environment for the path it has *inside*, `/opt/loopscope/venv`; its base is the interpreter
+that loopscope itself runs on, shown at `/opt/loopscope/python` unless the sandbox has it under /usr anyway.
+"""
+
+from __future__ import annotations
+
+import compileall
+import contextlib
+import fcntl
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from loopscope.sandbox.bwrap import Bind
+from loopscope.sandbox.errors import SandboxError
+
+VENV_INSIDE = "/opt/loopscope/venv"
+PYTHON_INSIDE = "/opt/loopscope/python"
+DEFAULT_PACKAGES = ("numpy",)
+_FORMAT = "2"
+_SYSTEM = ("/usr/", "/lib/", "/lib64/", "/bin/")
+
+
+@dataclass(frozen=True)
+class Interpreter:
+    """The base interpreter as the host has it and as the sandbox will see it."""
+
+    root: Path | None
+    """Host directory shown at PYTHON_INSIDE; None when the interpreter lies under /usr."""
+    executable: str
+    """Path inside."""
+    loader: str | None = None
+    """Path inside of the dynamic loader that must be called with `library_path`, when the program alone would not find
+    its libraries: it brings its own libc, or names its own libpython by the host's path."""
+    library_path: str = ""
+    version: str = f"{sys.version_info[0]}.{sys.version_info[1]}"
+
+
+@dataclass(frozen=True)
+class Toolchain:
+    """A finished toolchain: what to bind, and the directory to put first on PATH."""
+
+    binds: tuple[Bind, ...]
+    bin_dir: str = f"{VENV_INSIDE}/bin"
+    packages: tuple[str, ...] = DEFAULT_PACKAGES
+
+
+def _mapped_files() -> list[str]:
+    """Files mapped into this process: its program, loader and libraries."""
+    lines = Path("/proc/self/maps").read_text(errors="replace").splitlines()
+    return sorted({parts[5] for line in lines if len(parts := line.split(None, 5)) == 6 and parts[5].startswith("/")})
+
+
+def this_interpreter(mapped: Sequence[str] | None = None) -> Interpreter:
+    """The interpreter that loopscope runs on, with its own libc where it was unpacked privately."""
+    mapped = _mapped_files() if mapped is None else mapped
+    prefix = Path(sys.base_prefix).resolve()
+    program = Path(getattr(sys, "_base_executable", None) or sys.executable).resolve()
+    loaders = [f for f in mapped if Path(f).name.startswith(("ld-linux", "ld-musl", "ld-2"))]
+    if loaders and not loaders[0].startswith(_SYSTEM):
+        return _private(Path(loaders[0]), prefix, mapped)
+    if str(program).startswith("/usr/"):
+        return Interpreter(None, str(program))
+    if prefix not in program.parents:
+        prefix = program.parent.parent
+    inside = f"{PYTHON_INSIDE}/{program.relative_to(prefix)}"
+    shared = [Path(f) for f in mapped if Path(f).name.startswith("libpython") and prefix in Path(f).parents]
+    if shared and loaders:
+        # Such an interpreter (pyenv's with --enable-shared) finds its library by the host's path.
+        return Interpreter(prefix, inside, loaders[0], f"{PYTHON_INSIDE}/{shared[0].parent.relative_to(prefix)}")
+    return Interpreter(prefix, inside)
+
+
+def _private(loader: Path, prefix: Path, mapped: Sequence[str]) -> Interpreter:
+    root = Path(os.path.commonpath([loader.parent, prefix]))
+    version = f"{sys.version_info[0]}.{sys.version_info[1]}"
+    program = prefix / "bin" / f"python{version}"
+    if str(root) == "/" or not program.is_file():
+        raise SandboxError(f"the interpreter under {prefix} brings its own libc in a layout that is not known here")
+    directories = {Path(f).parent for f in mapped if root in Path(f).parents and ".so" in Path(f).name}
+    libraries = sorted(d for d in directories if "site-packages" not in d.parts and d.name != "lib-dynload")
+
+    def inside(path: Path) -> str:
+        return f"{PYTHON_INSIDE}/{path.relative_to(root)}"
+
+    return Interpreter(root, inside(program), inside(loader), ":".join(inside(d) for d in libraries), version)
+
+
+def cache_root() -> Path:
+    """A writable cache directory: LOOPSCOPE_CACHE, XDG_CACHE_HOME, ~/.cache; else one of this user's under /tmp."""
+    named = os.environ.get("LOOPSCOPE_CACHE")
+    places = [Path(named)] if named else []
+    if xdg := os.environ.get("XDG_CACHE_HOME"):
+        places.append(Path(xdg, "loopscope"))
+    if home := os.environ.get("HOME"):
+        places.append(Path(home, ".cache", "loopscope"))
+    places.append(Path(tempfile.gettempdir(), f"loopscope-{os.geteuid()}"))
+    for place in places:
+        with contextlib.suppress(OSError):
+            if place.is_absolute():
+                place.mkdir(parents=True, exist_ok=True, mode=0o755)
+                # A directory that somebody else made could be filled with a python of their choice.
+                if place.stat().st_uid == os.geteuid() and os.access(place, os.W_OK):
+                    return place
+    raise SandboxError(f"no cache directory can be written: {', '.join(map(str, places))}; set LOOPSCOPE_CACHE")
+
+
+@contextlib.contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    with path.open("w") as f:
+        fcntl.flock(f, fcntl.LOCK_EX)
+        yield
+
+
+def _installers(target: Path, packages: Sequence[str]) -> list[list[str]]:
+    """Commands that can install packages into a directory, best first."""
+    base = getattr(sys, "_base_executable", None) or sys.executable
+    uv = shutil.which("uv", path=str(Path(sys.executable).parent)) or os.environ.get("UV") or shutil.which("uv")
+    commands = []
+    if uv:
+        commands.append(
+            [uv, "pip", "install", "--quiet", "--python", sys.executable, "--target", str(target), *packages]
+        )
+    for python in dict.fromkeys((sys.executable, base)):
+        commands.append(
+            [python, "-m", "pip", "install", "--quiet", "--only-binary", ":all:", "--target", str(target), *packages]
+        )
+    return commands
+
+
+def _install(target: Path, packages: Sequence[str]) -> None:
+    said: list[str] = []
+    for command in _installers(target, packages):
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+        if done.returncode == 0:
+            return
+        said.append(f"{Path(command[0]).name}: {(done.stderr or done.stdout).strip()[-300:]}")
+        shutil.rmtree(target, ignore_errors=True)
+    raise SandboxError(
+        f"{', '.join(packages)} could not be installed for the sandbox's python; "
+        f"see that uv or pip can reach a package index. {' | '.join(said)}"
+    )
+
+
+def _write_venv(venv: Path, python: Interpreter, packages: Sequence[str]) -> None:
+    """A relocated virtual environment, written by hand: tools would write the host's paths into it."""
+    bin_dir = venv / "bin"
+    bin_dir.mkdir(parents=True)
+    home = str(Path(python.executable).parent)
+    (venv / "pyvenv.cfg").write_text(
+        f"home = {home}\ninclude-system-site-packages = false\nversion = {python.version}\n"
+    )
+    if python.loader:
+        script = bin_dir / "python3"
+        script.write_text(
+            f'#!/bin/sh\nexec {python.loader} --argv0 {VENV_INSIDE}/bin/python3 --library-path "{python.library_path}" '
+            f'{python.executable} "$@"\n'
+        )
+        script.chmod(0o755)
+    else:
+        (bin_dir / "python3").symlink_to(python.executable)
+    for name in ("python", f"python{python.version}"):
+        (bin_dir / name).symlink_to("python3")
+    site = venv / "lib" / f"python{python.version}" / "site-packages"
+    site.mkdir(parents=True)
+    if packages:
+        _install(site, packages)
+        shutil.rmtree(site / "bin", ignore_errors=True)  # scripts with the host's interpreter in their first line
+    # Inside nothing can be written here, and numpy without bytecode takes a second to import.
+    compileall.compile_dir(site, quiet=2, stripdir=str(venv), prependdir=VENV_INSIDE)
+    _open_modes(venv)
+
+
+def _open_modes(root: Path) -> None:
+    """Readable for the sandbox's ids whatever the umask was; nobody's to write."""
+    for folder, _, files in os.walk(root):
+        Path(folder).chmod(0o755)
+        for name in files:
+            path = Path(folder, name)
+            if not path.is_symlink():
+                path.chmod(0o755 if path.stat().st_mode & 0o100 else 0o644)
+
+
+def build(packages: Sequence[str] = DEFAULT_PACKAGES, cache: Path | None = None) -> Toolchain:
+    """The toolchain with these PyPI packages; built on first use, under a lock, and moved into place whole.
+
+    Raises SandboxError when the packages cannot be had.
+    """
+    wanted = tuple(sorted(set(packages)))
+    python = this_interpreter()
+    key = hashlib.sha256(repr((_FORMAT, wanted, python, sys.version)).encode()).hexdigest()[:16]
+    root = (cache or cache_root()) / "toolchain"
+    root.mkdir(parents=True, exist_ok=True)
+    venv = root / key
+    if not (venv / "pyvenv.cfg").is_file():
+        with _locked(root / f"{key}.lock"):
+            if not (venv / "pyvenv.cfg").is_file():
+                fresh = Path(tempfile.mkdtemp(prefix=f"{key}-", dir=root))
+                try:
+                    _write_venv(fresh / "venv", python, wanted)
+                    (fresh / "venv").rename(venv)
+                finally:
+                    shutil.rmtree(fresh, ignore_errors=True)
+    binds = [Bind(str(venv), VENV_INSIDE)]
+    if python.root is not None:
+        binds.append(Bind(str(python.root), PYTHON_INSIDE))
+    return Toolchain(tuple(binds), packages=wanted)
