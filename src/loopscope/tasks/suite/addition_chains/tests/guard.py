@@ -35,7 +35,9 @@ LEVELS = ("uid+namespaces", "namespaces", "uid", "process")
 
 Limits = namedtuple("Limits", "wall cpu memory file output processes")
 Limits.__new__.__defaults__ = (10.0, 10, 1 << 30, 16 << 20, 4 << 20, False)
-Limits.__doc__ = """Seconds of wall clock and of processor, bytes of memory, of one file and of output; whether it may fork."""
+Limits.__doc__ = (
+    """Seconds of wall clock and of processor, bytes of memory, of one file and of output; whether it may fork."""
+)
 
 Outcome = namedtuple("Outcome", "ok output errors reason")
 Outcome.__doc__ = """What came of a run: `reason` is empty when it exited with 0 inside its limits."""
@@ -136,8 +138,10 @@ class Running:
                 layers.prctl(layers.PR_SET_PDEATHSIG, signal.SIGKILL)
                 os.close(ready)
                 os.read(go, 1)
-                self._become(argv, box, root, sources, writable, env, (child_in, child_out, self._stderr, theirs, report))
-            except BaseException as error:  # noqa: B036
+                self._become(
+                    argv, box, root, sources, writable, env, (child_in, child_out, self._stderr, theirs, report)
+                )
+            except BaseException as error:
                 os.write(report, repr(error).encode()[:2000])
             finally:
                 os._exit(127)
@@ -249,6 +253,10 @@ class Running:
         if not (ready[0] or ready[1]):
             raise GuardError("timeout while %s" % what)
         return ready
+
+    def limit(self, seconds):
+        """From now on it has this much time."""
+        self.deadline = time.monotonic() + seconds
 
     def send(self, data):
         """Write all of `data` to the child's standard input; a child that closed it early is not an error here."""

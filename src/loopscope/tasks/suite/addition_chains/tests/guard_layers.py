@@ -36,15 +36,48 @@ _CALLS = {
     "sched_setattr": (314, 274), "setpriority": (141, 140), "ioprio_set": (251, 30), "shmget": (29, 194),
     "msgget": (68, 186), "semget": (64, 190), "mq_open": (240, 180), "prlimit64": (302, 261), "capset": (126, 91),
 }  # fmt: skip
-_NEVER = (
-    "ptrace process_vm_readv process_vm_writev kcmp pidfd_getfd unshare setns mount umount2 pivot_root add_key request_key "
-    "keyctl bpf perf_event_open userfaultfd io_uring_setup open_by_handle_at sched_setscheduler sched_setparam sched_setattr "
-    "setpriority ioprio_set sched_setaffinity shmget msgget semget mq_open"
-).split()
-_NO_PROCESSES = "clone fork vfork clone3".split()
-_NO_SIGNALS = (
-    "kill tkill tgkill rt_sigqueueinfo rt_tgsigqueueinfo pidfd_send_signal pidfd_open setsid setpgid"
-).split()
+_NEVER = [
+    "ptrace",
+    "process_vm_readv",
+    "process_vm_writev",
+    "kcmp",
+    "pidfd_getfd",
+    "unshare",
+    "setns",
+    "mount",
+    "umount2",
+    "pivot_root",
+    "add_key",
+    "request_key",
+    "keyctl",
+    "bpf",
+    "perf_event_open",
+    "userfaultfd",
+    "io_uring_setup",
+    "open_by_handle_at",
+    "sched_setscheduler",
+    "sched_setparam",
+    "sched_setattr",
+    "setpriority",
+    "ioprio_set",
+    "sched_setaffinity",
+    "shmget",
+    "msgget",
+    "semget",
+    "mq_open",
+]
+_NO_PROCESSES = ["clone", "fork", "vfork", "clone3"]
+_NO_SIGNALS = [
+    "kill",
+    "tkill",
+    "tgkill",
+    "rt_sigqueueinfo",
+    "rt_tgsigqueueinfo",
+    "pidfd_send_signal",
+    "pidfd_open",
+    "setsid",
+    "setpgid",
+]
 
 
 def number(name):
@@ -88,7 +121,9 @@ def map_ids(pid, uid, gid, privileged):
 
 def _mount(source, target, kind=None, flags=0, data=None):
     encode = lambda text: None if text is None else os.fsencode(text)  # noqa: E731
-    check(libc.mount(encode(source), encode(target), encode(kind), ctypes.c_ulong(flags), encode(data)), "mount " + target)
+    check(
+        libc.mount(encode(source), encode(target), encode(kind), ctypes.c_ulong(flags), encode(data)), "mount " + target
+    )
 
 
 def open_sources(paths):
@@ -205,7 +240,13 @@ def seccomp(processes, signals):
         if number(name) is not None:
             code += [(equal, 0, 1, number(name)), (give, 0, 0, deny)]
     # limits of oneself only: those of the verifier would kill it
-    code += [(equal, 0, 3, number("prlimit64")), (load, 0, 0, 16), (equal, 1, 0, 0), (give, 0, 0, deny), (give, 0, 0, allow)]
+    code += [
+        (equal, 0, 3, number("prlimit64")),
+        (load, 0, 0, 16),
+        (equal, 1, 0, 0),
+        (give, 0, 0, deny),
+        (give, 0, 0, allow),
+    ]
     program = ctypes.create_string_buffer(b"".join(struct.pack("=HBBI", *step) for step in code))
     pointer = struct.pack("@HP", len(code), ctypes.addressof(program))
     return libc.prctl(PR_SET_SECCOMP, ctypes.c_ulong(2), ctypes.c_char_p(pointer), 0, 0) == 0

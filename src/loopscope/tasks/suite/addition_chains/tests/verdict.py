@@ -93,7 +93,9 @@ def conclude(judge):
                 verdict = {"reward": clamp(reward), "correctness": 1}
             except Gate as gate:
                 verdict, details = {"reward": 0, "correctness": 0}, {"reason": str(gate)}
-            details.update(guard=guard.level, seconds=round(time.monotonic() - started, 3), fences_refused=guard.refusals)
+            details.update(
+                guard=guard.level, seconds=round(time.monotonic() - started, 3), fences_refused=guard.refusals
+            )
     except Exception:
         traceback.print_exc()
         return 1

@@ -1,0 +1,30 @@
+"""Local evaluation on public data: prints `score: X`, how far the error lies below that of persistence (in natural logarithms)."""
+
+import time
+
+import numpy as np
+from forecast import predict, train
+from ponds import draw, log_error
+
+
+def main():
+    random = np.random.default_rng(20240229)
+    drawn = [draw(random, 300) for _ in range(2)]
+    start = time.monotonic()
+    models = [train(series.copy()) for series, _, _ in drawn]
+    seconds = time.monotonic() - start
+    size = max(sum(8 * np.asarray(array).size for array in model.values()) for model in models)
+    if seconds > 1.0 or size > 64 * 1024:
+        raise SystemExit(f"training took {seconds:.2f} s (limit 1 s), the model has {size} bytes (limit 65536)")
+    scores = []
+    for model, (_, seen, future) in zip(models, drawn):
+        forecast = np.asarray(predict(model, seen.copy()))
+        if forecast.shape != future.shape or not np.isfinite(forecast).all():
+            raise SystemExit(f"the forecast has shape {forecast.shape} instead of {future.shape}, or is not finite")
+        scores.append(-log_error(forecast, seen, future))
+    print(f"trained in {seconds:.2f} s, model of {size} bytes")
+    print(f"score: {np.mean(scores):.4f}")
+
+
+if __name__ == "__main__":
+    main()
