@@ -1,8 +1,8 @@
-"""Which kind of move next: Thompson sampling, first over families, then over arms (operator x file x site kind).
+"""Which move next: Thompson sampling over families and over arms (operator x file x site kind), weighed by site.
 
 Each family and each arm holds a Beta distribution over its chance of a gain. Its mean before any evidence is the prior;
 every judged move adds one observation. Sampling from the distributions, rather than taking the best mean, keeps trying
-what is little known.
+what is little known. A site keeps a factor of its own: where nothing happened, other sites come first.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ from dataclasses import dataclass
 
 from loopscope.agents.search.mutate import Move
 
-_FAMILY_PRIOR = {"constants": 0.55, "flags": 0.5, "choices": 0.45, "structure": 0.22}
-_STRENGTH = 5.0
+_FAMILY_PRIOR = {"constants": 0.55, "flags": 0.5, "choices": 0.5, "structure": 0.35}
+_STRENGTH = 4.0
 """Observations that a prior is worth."""
+_SITE_GAIN, _SITE_LOSS, _SITE_INERT = 1.5, 0.5, 0.3
 
 
 @dataclass
@@ -29,7 +30,7 @@ class _Belief:
 
 
 class Bandit:
-    """Learns which families and arms give gains."""
+    """Learns which families, arms and sites give gains."""
 
     def __init__(self, rng: random.Random) -> None:
         self._rng = rng
@@ -37,27 +38,33 @@ class Bandit:
         self._arms: dict[tuple[str, str, str], _Belief] = defaultdict(_Belief)
         self._sites: dict[tuple[str, str], float] = defaultdict(lambda: 1.0)
 
-    def choose(self, moves: Sequence[Move]) -> Move | None:
-        """One of the moves; None when there is none."""
-        if not moves:
-            return None
-        by_family: dict[str, dict[tuple[str, str, str], list[Move]]] = {}
+    def ranked(self, moves: Sequence[Move]) -> list[Move]:
+        """The moves, most promising first, by one draw from what is believed now."""
+        families: dict[str, float] = {}
+        arms: dict[tuple[str, str, str], float] = {}
+        scores = []
         for move in moves:
-            by_family.setdefault(move.family, {}).setdefault(move.arm, []).append(move)
-        family = max(by_family, key=lambda f: self._families[f].sample(self._rng, _FAMILY_PRIOR[f]))
-        arms = by_family[family]
-        # A kind of place with many moves would win the maximum by numbers alone; the prior's scale keeps it in bounds.
-        best = max(arms, key=lambda arm: self._arms[arm].sample(self._rng, _bounded(max(m.prior for m in arms[arm]))))
-        weights = [move.weight * self._sites[move.file, move.site] for move in arms[best]]
-        return self._rng.choices(arms[best], weights)[0]
+            if move.family not in families:
+                prior = _FAMILY_PRIOR[move.family]
+                families[move.family] = self._families[move.family].sample(self._rng, prior)
+            if move.arm not in arms:
+                arms[move.arm] = self._arms[move.arm].sample(self._rng, min(0.9, max(0.02, move.prior)))
+            belief = families[move.family] * arms[move.arm]
+            scores.append(belief * self._sites[move.file, move.site] * move.weight * (0.5 + self._rng.random()))
+        order = sorted(range(len(moves)), key=lambda index: -scores[index])
+        return [moves[index] for index in order]
 
-    def learn(self, move: Move, gain: bool, inert: bool = False) -> None:
-        """Take in the verdict on a move. A site where nothing happened (`inert`) is hardly tried again."""
+    def learn(self, move: Move, gain: bool, inert: bool = False, share: float = 1.0) -> None:
+        """Take in the verdict on a move.
+
+        Args:
+            move: what was tried.
+            gain: the score rose.
+            inert: the score stayed exactly the same.
+            share: how far the verdict is this move's, when several were tried at once.
+        """
         for belief in (self._families[move.family], self._arms[move.arm]):
-            belief.gains += gain
-            belief.losses += not gain
-        self._sites[move.file, move.site] *= 2.0 if gain else 0.15 if inert else 0.6
-
-
-def _bounded(prior: float) -> float:
-    return min(0.9, max(0.02, prior))
+            belief.gains += share * gain
+            belief.losses += share * (not gain)
+        factor = _SITE_GAIN if gain else _SITE_INERT if inert else _SITE_LOSS
+        self._sites[move.file, move.site] *= factor**share

@@ -22,6 +22,8 @@ _NOISE_FACTOR = 4.0
 """A gain below this many times the observed noise is measured again before it is believed."""
 _EXPLORE_UNTIL = 2
 """Rounds without a gain after which a worse state that was kept for exploration is given up."""
+_PLATEAU = 0.7
+"""Chance to go on from a state that scores exactly the same."""
 _TEMPERATURE = 0.05
 """Relative loss that is kept for exploration with a chance of a third at the start."""
 
@@ -99,8 +101,8 @@ class SearchLoop:
                 continue
             started = time.monotonic()
             candidate = await self._round(proposal, current, best)
-            gain = candidate.value > current.value
-            proposer.learn(proposal, gain, inert=candidate.value == current.value)
+            verdict = {"gain": candidate.value > current.value, "inert": candidate.value == current.value}
+            proposer.learn(proposal, **verdict, failed=candidate.measured is None)
             current, best = self._next(candidate, current, best, rng)
             self.progress.slowest_round = max(self.progress.slowest_round, time.monotonic() - started)
             self.report(self.progress)
@@ -161,15 +163,20 @@ class SearchLoop:
         self.progress.stale += 1
         if candidate.value > current.value:
             return candidate, best
-        if current is not best:
+        if current.value < best.value:
             return (best if self.progress.stale > _EXPLORE_UNTIL else current), best
-        if candidate.measured and candidate.value < best.value and rng.random() < self._chance(candidate, best):
+        if candidate.measured and rng.random() < self._chance(candidate, best):
             self.progress.stale = 0
             return candidate, best
-        return best, best
+        return current, best
 
     def _chance(self, candidate: State, best: State) -> float:
-        """Simulated annealing: chance to go on from a worse state, falling with the loss and with the rounds."""
+        """Simulated annealing: chance to go on from a state no better, falling with the loss and with the rounds.
+
+        A plateau is mostly walked on: what changes nothing alone may be half of a change that does.
+        """
+        if candidate.value == best.value:
+            return _PLATEAU
         loss = (best.value - candidate.value) / max(abs(best.value), abs(candidate.value), 1e-12)
         return math.exp(-1 - loss / _TEMPERATURE) * math.exp(-self.progress.rounds / 30)
 
@@ -233,6 +240,8 @@ def _decision(candidate: State, base: State, best: State) -> str:
         return f"keep for now; better than round {base.round}, which it came from, but not than round {best.round}"
     if candidate.measured is None:
         return f"revert to round {best.round}"
+    if candidate.value == best.value:
+        return f"same as round {best.round}; may go on from here, since the score does not tell them apart"
     return f"not better than round {best.round}; go back unless a look around from here is due"
 
 

@@ -1,4 +1,4 @@
-"""What to try next on a given state: follow what worked, cross two gains, or ask the bandit."""
+"""What to try next on a given state: go on in a direction that worked, cross two gains, or ask the bandit."""
 
 from __future__ import annotations
 
@@ -13,7 +13,11 @@ from loopscope.agents.search.mutate import Files, Move, catalogue, is_well_forme
 
 _CROSS = 0.15
 """Share of rounds that combine two gains, once there are two."""
+_AT_ONCE = (1, 1, 2, 2, 3)
+"""How many moves a fresh proposal makes, drawn evenly: settings often pay only together."""
 _ATTEMPTS = 60
+
+Key = tuple[str, str, str]
 
 
 @dataclass(frozen=True)
@@ -22,8 +26,17 @@ class Proposal:
 
     moves: tuple[Move, ...]
     files: dict[str, bytes]
-    change: str
-    hypothesis: str
+
+    @property
+    def change(self) -> str:
+        """For the commit message."""
+        return "; ".join(move.change for move in self.moves)
+
+    @property
+    def hypothesis(self) -> str:
+        """Of the first move, and that the others go with it."""
+        more = " (and the settings may pay only together)" if len(self.moves) > 1 else ""
+        return self.moves[0].hypothesis + more
 
 
 class Proposer:
@@ -32,7 +45,7 @@ class Proposer:
     def __init__(self, seed: int) -> None:
         self._rng = random.Random(seed)
         self._bandit = Bandit(self._rng)
-        self._follow: deque[tuple[str, str, str]] = deque()
+        self._follow: deque[Key] = deque()
         self._gains: list[Move] = []
         self._seen: set[str] = set()
         self._catalogue: tuple[str, list[Move]] = ("", [])
@@ -43,30 +56,29 @@ class Proposer:
 
     def propose(self, files: Files) -> Proposal | None:
         """The next state to try, made from `files`; None when nothing is left."""
-        for proposal in (self._followed(files), self._crossed(files)):
-            if proposal:
-                return self._take(proposal)
-        moves = list(self._moves(files))
-        for _ in range(_ATTEMPTS):
-            move = self._bandit.choose(moves)
-            if move is None:
-                break
-            if proposal := self._applied(files, (move,)):
-                return self._take(proposal)
-            moves.remove(move)
-        return None
+        proposal = self._followed(files) or self._crossed(files) or self._fresh(files)
+        if proposal:
+            self.known(proposal.files)
+        return proposal
 
-    def learn(self, proposal: Proposal, gain: bool, inert: bool = False) -> None:
-        """Take in the verdict: repeat a step that gained, turn round one that lost."""
-        single = len(proposal.moves) == 1
+    def learn(self, proposal: Proposal, gain: bool, inert: bool = False, failed: bool = False) -> None:
+        """Take in the verdict.
+
+        A step that gained is repeated, one that lost is turned round.
+
+        Args:
+            proposal: what was tried.
+            gain: the score rose.
+            inert: the score stayed exactly the same.
+            failed: there was no score.
+        """
         for move in proposal.moves:
-            self._bandit.learn(move, gain, inert)
-        move = proposal.moves[0]
+            self._bandit.learn(move, gain, inert, 1 / len(proposal.moves))
         if gain:
-            self._gains.extend(m for m in proposal.moves if m not in self._gains)
-            self._follow.extendleft(m.key for m in proposal.moves if m.opposite)
-        elif single and move.opposite and not inert:
-            self._follow.append((move.file, move.site, move.opposite))
+            self._gains.extend(move for move in proposal.moves if move not in self._gains)
+            self._follow.extendleft((m.file, m.site, m.onward) for m in proposal.moves if m.onward)
+        elif len(proposal.moves) == 1 and not inert and not failed:
+            self._follow.extend((m.file, m.site, m.opposite) for m in proposal.moves if m.opposite)
 
     def _moves(self, files: Files) -> Sequence[Move]:
         state = artifact_state(files)
@@ -75,10 +87,8 @@ class Proposer:
         return self._catalogue[1]
 
     def _followed(self, files: Files) -> Proposal | None:
-        by_key = {move.key: move for move in self._moves(files)} if self._follow else {}
         while self._follow:
-            move = by_key.get(self._follow.popleft())
-            if move and (proposal := self._applied(files, (move,))):
+            if proposal := self._combined(files, [self._follow.popleft()]):
                 return proposal
         return None
 
@@ -87,29 +97,28 @@ class Proposer:
         if len(self._gains) < 2 or self._rng.random() >= _CROSS:
             return None
         first, second = self._rng.sample(self._gains, 2)
-        if (first.file, first.site) == (second.file, second.site):
-            return None
-        one = next((m for m in self._moves(files) if m.key == first.key), None)
-        if one is None:
-            return None
-        middle = one.apply(files)
-        two = next((m for m in catalogue(middle) if m.key == second.key), None)
-        if two is None:
-            return None
-        after = two.apply(middle)
+        return self._combined(files, [first.key, second.key]) if first.key[:2] != second.key[:2] else None
+
+    def _fresh(self, files: Files) -> Proposal | None:
+        ranked = self._bandit.ranked(self._moves(files))[:_ATTEMPTS]
+        for index, move in enumerate(ranked):
+            partners = [m.key for m in ranked[index + 1 :] if m.key[:2] != move.key[:2] and m.family != "structure"]
+            wanted = self._rng.choice(_AT_ONCE) - 1 if move.family != "structure" else 0
+            distinct = list({key[:2]: key for key in reversed(partners[: 4 * wanted])}.values())[::-1]
+            for count in sorted({wanted, 0}, reverse=True):
+                if proposal := self._combined(files, [move.key, *distinct[:count]]):
+                    return proposal
+        return None
+
+    def _combined(self, files: Files, keys: Sequence[Key]) -> Proposal | None:
+        """The moves with these names, one after the other; None if one is gone or the result is old or ill-formed."""
+        after, made = dict(files), []
+        for key in keys:
+            move = next((m for m in self._moves(after) if m.key == key), None)
+            if move is None:
+                return None
+            after = move.apply(after)
+            made.append(move)
         if artifact_state(after) in self._seen or not is_well_formed(files, after):
             return None
-        return Proposal(
-            (one, two), after, f"{one.change}; {two.change}", "two changes that helped may help again together"
-        )
-
-    def _applied(self, files: Files, moves: tuple[Move]) -> Proposal | None:
-        move = moves[0]
-        after = move.apply(files)
-        if artifact_state(after) in self._seen or not is_well_formed(files, after):
-            return None
-        return Proposal(moves, after, move.change, move.hypothesis)
-
-    def _take(self, proposal: Proposal) -> Proposal:
-        self.known(proposal.files)
-        return proposal
+        return Proposal(tuple(made), after)

@@ -18,8 +18,9 @@ PRIOR = {"named": 0.5, "parameter": 0.4, "local": 0.25, "bound": 0.2, "argument"
 _NUMBERS = ("number_literal", "integer", "float")
 _IDLE_NAME = re.compile(r"seed|version|magic|prime|offset|epoch_?time|port", re.I)
 _SIZE_NAME = re.compile(
-    r"size|count|num|_n\b|\bn_|iter|steps|round|epoch|block|chunk|buf|table|cap|depth|width|hidden|window|lag|order|rate|lr\b|alpha"
-    r"|lambda|ridge|decay|tol|eps|thresh|batch|tries|restart|unroll|tile|limit|max|min|bits|scale|weight|temp|budget",
+    r"size|count|num|_n\b|\bn_|iter|steps|round|epoch|block|chunk|buf|table|bucket|cap|depth|width|hidden|window|lag|order|rate"
+    r"|lr\b|alpha|lambda|ridge|decay|tol|eps|thresh|batch|tries|restart|unroll|tile|limit|max|min|bits|scale|weight|temp|budget"
+    r"|how many|number of|most|bytes",
     re.I,
 )
 _CODE_FILE = re.compile(
@@ -49,12 +50,13 @@ def constant_moves(files: Files) -> Iterator[Move]:
         for site in sites:
             label = f"{site.owner}:{site.name}"
             seen[label] += 1
-            yield from _moves(path, site, f"{label}#{seen[label]}")
+            yield from _moves(path, files[path], site, f"{label}#{seen[label]}")
 
 
-def _moves(path: str, site: _Site, key: str) -> Iterator[Move]:
+def _moves(path: str, data: bytes, site: _Site, key: str) -> Iterator[Move]:
     old = site.literal.write(site.literal.value)
-    weight = 0.2 if _IDLE_NAME.search(site.name) else 2.0 if _SIZE_NAME.search(site.name) else 1.0
+    words = f"{site.name} {_remark(data, site.end)}"
+    weight = 0.2 if _IDLE_NAME.search(site.name) else 2.0 if _SIZE_NAME.search(words) else 1.0
     for step in steps(site.literal):
         new = site.literal.write(step.value)
         if new == old:
@@ -71,8 +73,16 @@ def _moves(path: str, site: _Site, key: str) -> Iterator[Move]:
             hypothesis=f"{site.name} = {old} may be far from its best value, and {step.operator} goes towards it",
             weight=weight * step.scale,
             prior=PRIOR[site.kind] * (0.5 + step.scale / 2),
+            onward=step.onward,
             opposite=step.opposite,
         )
+
+
+def _remark(data: bytes, position: int) -> str:
+    """The comment at the end of a line."""
+    line = data[position : position + 200].split(b"\n", 1)[0]
+    marks = [line.find(mark) for mark in (b"#", b"//", b"/*") if mark in line]
+    return line[min(marks) :].decode(errors="replace") if marks else ""
 
 
 def _parsed_sites(source: Source) -> Iterator[_Site]:

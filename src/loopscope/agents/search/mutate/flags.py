@@ -37,13 +37,19 @@ _PRAGMAS = (
 
 def flag_moves(files: Files) -> Iterator[Move]:
     """Flags to set, add or drop in build files, and pragmas for C sources."""
-    for path in sorted(files):
-        if _BUILD_FILE.search(path):
-            yield from _in_build_file(path, files[path])
-    builds = any(_BUILD_FILE.search(path) for path in files)
+    builds = [path for path in sorted(files) if _holds_flags(path, files[path])]
+    for path in builds:
+        yield from _in_build_file(path, files[path])
     for path in sorted(files):
         if language_of(path, files[path]) == "c" and not path.endswith((".h", ".hpp", ".cuh")):
             yield from _pragmas(path, files[path], 0.5 if builds else 1.0)
+
+
+def _holds_flags(path: str, data: bytes) -> bool:
+    """A build file by its name, or a file of options by its name or content."""
+    if language_of(path, data) is not None:
+        return False
+    return bool(_BUILD_FILE.search(path) or re.search(r"flags|options", path, re.I) or _LEVEL.search(data))
 
 
 def _move(path: str, operator: str, site: str, edits: tuple[Edit, ...], change: str, why: str, prior: float) -> Move:
@@ -52,7 +58,7 @@ def _move(path: str, operator: str, site: str, edits: tuple[Edit, ...], change: 
 
 def _in_build_file(path: str, data: bytes) -> Iterator[Move]:
     levels = list(_LEVEL.finditer(data))
-    spot = levels[0].start() if levels else _insertion_point(data)
+    spot = levels[0].start() if levels else _insertion_point(path, data)
     if spot is None:
         return
     for flags, prior, why in _BUNDLES:
@@ -70,14 +76,15 @@ def _in_build_file(path: str, data: bytes) -> Iterator[Move]:
         yield _move(path, f"drop {flag}", f"flag {flag}", (edit,), f"dropped {flag}", f"{flag} may cost time", 0.25)
 
 
-def _insertion_point(data: bytes) -> int | None:
+def _insertion_point(path: str, data: bytes) -> int | None:
     for pattern in (_VARIABLE, _COMPILER):
         if match := pattern.search(data):
             if pattern is _COMPILER:
                 line_end = data.find(b"\n", match.end())
                 return match.end() + 1 if line_end != match.end() else None
             return match.end()
-    return None
+    first = re.search(rb"^(?![ \t]*#)", data, re.M)
+    return None if _BUILD_FILE.search(path) or first is None else first.start()
 
 
 def _pragmas(path: str, data: bytes, share: float) -> Iterator[Move]:

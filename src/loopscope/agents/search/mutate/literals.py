@@ -55,7 +55,10 @@ class Step:
     value: int | float
     scale: float
     """Relative to the chance of the boldest step."""
+    onward: str | None = None
+    """Operator that goes further the same way."""
     opposite: str | None = None
+    """Operator that goes the other way."""
 
 
 def steps(literal: Literal) -> Iterator[Step]:
@@ -69,33 +72,33 @@ def steps(literal: Literal) -> Iterator[Step]:
 
 def _integer_steps(value: int) -> Iterator[Step]:
     if value == 0:
-        yield Step("0 to 1", 1, 0.6)
+        # Nothing is known of the scale of a zero, so the steps are far apart.
+        yield from (Step(f"0 to {big}", big, scale, "x4", "/4") for big, scale in ((1, 0.5), (8, 0.6), (1000, 0.8)))
         return
     if value == 1:
-        yield Step("x4", 4, 0.6)
-        yield Step("x2", 2, 0.6)
         yield Step("1 to 0", 0, 0.3)
-        return
-    for factor, scale in ((4, 1.0), (16, 0.5), (2, 0.7)):
+    for factor, scale in ((4, 1.0), (16, 0.7), (2, 0.6)):
         if value * factor <= _LARGEST:
-            yield Step(f"x{factor}", value * factor, scale, f"/{factor}")
+            yield Step(f"x{factor}", value * factor, scale, f"x{factor}", f"/{factor}")
         if value >= factor:
-            yield Step(f"/{factor}", max(1, value // factor), scale, f"x{factor}")
-    if value <= 32:
-        yield Step("+1", value + 1, 0.3, "-1")
-        yield Step("-1", value - 1, 0.3, "+1")
-    elif value & (value - 1):
+            # What is too small for the data breaks; what is too large only costs.
+            yield Step(f"/{factor}", max(1, value // factor), 0.6 * scale, f"/{factor}", f"x{factor}")
+    if 1 < value <= 32:
+        yield Step("+1", value + 1, 0.3, "+1", "-1")
+        yield Step("-1", value - 1, 0.3, "-1", "+1")
+    elif value > 32 and value & (value - 1):
         yield Step("power of two", 1 << (value.bit_length() - 1), 0.3)
 
 
 def _float_steps(value: float) -> Iterator[Step]:
     if value == 0:
-        yield Step("0 to 0.1", 0.1, 0.5)
-        yield Step("0 to 1", 1.0, 0.3)
+        yield from (
+            Step(f"0 to {far}", far, scale, "x4", "/4") for far, scale in ((0.1, 0.5), (1.0, 0.4), (0.001, 0.3))
+        )
         return
     for factor, scale in ((4, 1.0), (10, 0.7), (1.5, 0.5)):
-        yield Step(f"x{factor}", value * factor, scale, f"/{factor}")
-        yield Step(f"/{factor}", value / factor, scale, f"x{factor}")
+        yield Step(f"x{factor}", value * factor, scale, f"x{factor}", f"/{factor}")
+        yield Step(f"/{factor}", value / factor, scale, f"/{factor}", f"x{factor}")
     if 0 < value < 1:
-        yield Step("halfway to 1", 1 - (1 - value) / 2, 0.6 if value >= 0.5 else 0.3)
+        yield Step("halfway to 1", 1 - (1 - value) / 2, 0.6 if value >= 0.5 else 0.3, "halfway to 1", "/1.5")
     yield Step("to 0", 0.0, 0.2)

@@ -39,8 +39,10 @@ class Move:
     """Prior odds among moves of the same arm."""
     prior: float = 0.2
     """Prior chance that moves of this operator and site kind help."""
+    onward: str | None = None
+    """Operator that goes further the same way at the same site, if this one helps."""
     opposite: str | None = None
-    """Operator that goes the other way at the same site."""
+    """Operator that goes the other way there, if it does not."""
 
     @property
     def key(self) -> tuple[str, str, str]:
