@@ -16,7 +16,7 @@ from dockerfile_parse import DockerfileParser
 from loopscope.sandbox.errors import DockerfileError
 from loopscope.sandbox.requirements import Requirements
 from loopscope.sandbox.rootfs import mentioned_roots
-from loopscope.sandbox.shellsteps import without_installs
+from loopscope.sandbox.shellsteps import added_user, without_installs
 
 _IGNORED = frozenset(
     ["CMD", "ENTRYPOINT", "EXPOSE", "LABEL", "HEALTHCHECK", "STOPSIGNAL", "MAINTAINER", "ONBUILD", "COMMENT", "VOLUME"]
@@ -73,6 +73,8 @@ class Plan:
     requirements: Requirements = field(default_factory=Requirements)
     roots: set[str] = field(default_factory=set)
     """Directories that must be writable inside."""
+    users: list[tuple[str, int | None]] = field(default_factory=list)
+    """Users that the image adds: (name, uid where it is given)."""
 
 
 @dataclass(frozen=True)
@@ -172,6 +174,8 @@ class _Reader:
         command, installs = without_installs(text)
         for install in installs:
             self.plan.requirements.add_install(install, self.plan.path.parent)
+            if user := added_user(install):
+                self.plan.users.append(user)
         if command:
             step = RunStep(command, shell, self.plan.workdir, self.env(), self.plan.user, at.line)
             self.plan.steps.append(step)

@@ -1,88 +1,114 @@
-"""Fills a sandbox by following a Dockerfile plan: which host files go where, in which order."""
+"""Fills a fresh sandbox by following its plan, and checks that it offers what the task's image would."""
 
 from __future__ import annotations
 
-import fnmatch
-from collections.abc import Iterator
-from pathlib import Path
+import asyncio
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
 
-from loopscope.sandbox.dockerfile import CopyStep
-from loopscope.sandbox.errors import DockerfileError
-from loopscope.sandbox.rootfs import private_root, user_ids
-from loopscope.sandbox.transfer import Entry
+from loopscope.sandbox import transfer
+from loopscope.sandbox.copying import entries
+from loopscope.sandbox.dockerfile import CopyStep, DirStep, Plan, RunStep
+from loopscope.sandbox.errors import DockerfileError, MissingTools
+from loopscope.sandbox.files import Files
+from loopscope.sandbox.rootfs import SYSTEM_PATH, private_root
+from loopscope.sandbox.runner import Runner
 
-
-def ignore_rules(context: Path) -> list[tuple[bool, str]]:
-    """Rules of `.dockerignore`, in order, as (ignored, pattern)."""
-    file = context / ".dockerignore"
-    if not file.is_file():
-        return []
-    lines = (line.strip() for line in file.read_text(encoding="utf-8", errors="replace").splitlines())
-    rules = [(not line.startswith("!"), line.lstrip("!").strip("/")) for line in lines if line and line[0] != "#"]
-    return [(ignored, pattern) for ignored, pattern in rules if pattern]
-
-
-def is_ignored(name: str, rules: list[tuple[bool, str]]) -> bool:
-    """Whether the last rule that matches `name` or one of its parents leaves it out."""
-    parents = [name]
-    while "/" in parents[-1]:
-        parents.append(parents[-1].rsplit("/", 1)[0])
-    ignored = False
-    for ignores, pattern in rules:
-        anywhere = pattern.removeprefix("**/")
-        tails = [p.rsplit("/", 1)[-1] for p in parents] if anywhere != pattern else []
-        if any(_same_depth(p, pattern) for p in parents) or any(fnmatch.fnmatchcase(t, anywhere) for t in tails):
-            ignored = ignores
-    return ignored
+RUN_TIMEOUT_SEC = 600.0
+_FIND_MODULES = """
+import importlib.util, sys
+for name in sys.argv[1:]:
+    try:
+        found = importlib.util.find_spec(name)
+    except ImportError:
+        found = None
+    if found is None:
+        print(name)
+"""
 
 
-def _same_depth(name: str, pattern: str) -> bool:
-    return name.count("/") == pattern.count("/") and fnmatch.fnmatchcase(name, pattern)
+def check_tools(plan: Plan, offers_python: bool) -> None:
+    """Raise MissingTools for what the image would bring and the host's system directories lack."""
+    missing = plan.requirements.missing_tools(SYSTEM_PATH)
+    if offers_python:
+        missing = {tool: hint for tool, hint in missing.items() if tool not in ("python", "python3")}
+    if missing:
+        raise MissingTools(missing, str(plan.path))
 
 
-def entries(step: CopyStep, context: Path, where: Path, one_id: bool, is_dir_inside: bool) -> Iterator[Entry]:
-    """The archive of one COPY, names relative to /. `one_id`: no second uid is mapped, --chown cannot be followed."""
-    rules = ignore_rules(context)
-    uid, gid = (0, 0) if one_id or step.owner is None else _owner(step.owner)
-    if private_root(step.dest) is None:
-        raise DockerfileError(f"{where}:{step.line}: {step.dest} is read-only in the local sandbox; copy below /app")
-    base = step.dest.strip("/")
-    for pattern in step.sources:
-        found = _sources(context, pattern)
-        if not found:
-            raise DockerfileError(f"{where}:{step.line}: COPY {pattern}: no such file in {context}")
-        for source in found:
-            if source.is_dir():
-                yield Entry(source, base, uid, gid, 0o755)
-                yield from _tree(source, base, context, rules, (uid, gid, step.mode))
-            elif not is_ignored(source.relative_to(context).as_posix(), rules):
-                name = f"{base}/{source.name}" if step.into or len(found) > 1 or is_dir_inside else base
-                yield Entry(source, name, uid, gid, step.mode)
+@dataclass(frozen=True)
+class Filler:
+    """One plan followed in one sandbox."""
 
+    runner: Runner
+    files: Files
+    plan: Plan
+    ids_of: Callable[[str | int | None], tuple[int, int]]
+    """(uid, gid) inside of a user."""
+    known_modules: frozenset[str]
 
-def _tree(
-    folder: Path, base: str, context: Path, rules: list[tuple[bool, str]], given: tuple[int, int, int | None]
-) -> Iterator[Entry]:
-    uid, gid, mode = given
-    for path in sorted(folder.rglob("*")):
-        if not is_ignored(path.relative_to(context).as_posix(), rules):
-            name = f"{base}/{path.relative_to(folder).as_posix()}"
-            yield Entry(path, name, uid, gid, None if path.is_symlink() or path.is_dir() else mode)
+    async def fill(self, workdir: str) -> None:
+        """Follow every step in order. Raises DockerfileError naming the line, or MissingTools."""
+        pending: list[CopyStep] = []
+        for step in self.plan.steps:
+            if isinstance(step, CopyStep):
+                pending.append(step)
+                continue
+            await self._copy(pending)
+            pending = []
+            if isinstance(step, DirStep):
+                await self._make(step.path, step.line)
+            else:
+                await self._follow(step)
+        await self._copy(pending)
+        await self._make(workdir, 0)
+        await self._check_modules()
 
+    async def _make(self, path: str, line: int) -> None:
+        root = private_root(path)
+        if root is not None and root != path:  # the private directories themselves are there
+            await self._checked(f"WORKDIR {path}", ["/usr/bin/mkdir", "-p", "--", path], line)
 
-def _sources(context: Path, pattern: str) -> list[Path]:
-    """Files and directories of the context that a COPY source names; links out of it are refused."""
-    relative = pattern.strip("/")
-    relative = "." if relative in ("", ".") else relative
-    found = [context] if relative == "." else sorted(context.glob(relative)) if relative else []
-    root = context.resolve()
-    for path in found:
-        if path.resolve() != root and root not in path.resolve().parents:
-            raise DockerfileError(f"COPY {pattern}: {path} leads out of {context}")
-    return found
+    async def _copy(self, steps: Sequence[CopyStep]) -> None:
+        """Consecutive COPYs in one archive: entering the sandbox costs more than a small file."""
+        if not steps:
+            return
+        listed = []
+        for step in steps:
+            is_dir = not step.into and (private_root(step.dest) == step.dest or await self._is_dir(step.dest))
+            user, _, group = (step.owner or "0").partition(":")
+            owner = (self.ids_of(user)[0], self.ids_of(group or user)[1])
+            listed += list(entries(step, self.plan.path.parent, self.plan.path, owner, is_dir))
+        with tempfile.TemporaryFile() as archive:
+            await asyncio.to_thread(transfer.pack, listed, archive)
+            archive.seek(0)
+            await self.files.extract(archive, "/")
 
+    async def _is_dir(self, path: str) -> bool:
+        code, _, _ = await self.runner.run(["/usr/bin/test", "-d", path])
+        return code == 0
 
-def _owner(text: str) -> tuple[int, int]:
-    user, _, group = text.partition(":")
-    uid, gid = user_ids(user)
-    return uid, user_ids(group)[1] if group else gid
+    async def _follow(self, step: RunStep) -> None:
+        env = {**self.runner.env, **step.env}
+        argv = [*step.shell, step.command]
+        user = self.ids_of(step.user)
+        await self._checked(f"RUN {step.command[:200]}", argv, step.line, env=env, cwd=step.workdir, user=user)
+
+    async def _checked(self, what: str, argv: Sequence[str], line: int, **how: Any) -> None:
+        code, out, err = await self.runner.run(argv, timeout=RUN_TIMEOUT_SEC, **how)
+        if code:
+            said = (err.strip() or out.strip())[-1000:]
+            raise DockerfileError(f"{self.plan.path}:{line}: {what}: exit code {code} in the local sandbox: {said}")
+
+    async def _check_modules(self) -> None:
+        wanted = {m: hint for m, hint in self.plan.requirements.modules.items() if m not in self.known_modules}
+        if not wanted:
+            return
+        argv = ["/bin/sh", "-c", 'exec python3 -c "$0" "$@"', _FIND_MODULES, *sorted(wanted)]
+        code, out, _ = await self.runner.run(argv, timeout=60, env={**self.runner.env, **self.plan.env})
+        if code:
+            raise MissingTools({"python3": "Debian: apt-get install python3"}, str(self.plan.path))
+        if absent := out.split():
+            raise MissingTools({f"python module {name}": wanted[name] for name in absent}, str(self.plan.path))

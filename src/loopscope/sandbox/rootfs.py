@@ -12,6 +12,7 @@ from pathlib import Path
 from loopscope.sandbox.bwrap import Bind, Layout
 from loopscope.sandbox.errors import SandboxError
 
+SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 STANDARD_PRIVATE = (
     "/app",
     "/tests",
@@ -41,18 +42,37 @@ ETC = {
 }
 
 
-def user_ids(user: str | int | None) -> tuple[int, int]:
-    """(uid, gid) of a user inside: a number, `root` or `nobody`. Raises SandboxError for another name."""
-    known = {"root": (0, 0), "nobody": (65534, 65534)}
-    if user is None:
-        return 0, 0
-    if isinstance(user, str) and user in known:
-        return known[user]
-    try:
-        uid = int(user)
-    except ValueError:
-        raise SandboxError(f"user {user!r}: the local sandbox knows root, nobody and numeric ids") from None
-    return uid, uid if uid != 65534 else 65534
+class Users:
+    """Who exists inside: root, nobody and the users a Dockerfile adds; of numeric ids, those that are mapped."""
+
+    def __init__(self, added: Iterable[tuple[str, int | None]], mapped: int) -> None:
+        """`added`: (name, uid or None) as by useradd; `mapped`: how many ids there are, from 0."""
+        self._by_name = {"root": 0, "nobody": 65534}
+        self._mapped = mapped
+        for name, uid in added:
+            free = 1000 + len(self._by_name) - 2
+            self._by_name.setdefault(name, free if uid is None else uid)
+
+    def ids(self, user: str | int | None) -> tuple[tuple[int, int], bool]:
+        """((uid, gid) to run as, whether that is the one asked for). Whoever does not exist runs as root."""
+        if user is None:
+            return (0, 0), True
+        uid = self._by_name.get(str(user), -1)
+        if uid < 0 and str(user).isdigit():
+            uid = int(user)
+        return ((uid, uid), True) if 0 <= uid < self._mapped else ((0, 0), False)
+
+    def added(self) -> dict[str, int]:
+        """Name and uid of the users beyond root and nobody."""
+        return {name: uid for name, uid in self._by_name.items() if name not in ("root", "nobody")}
+
+    def etc(self) -> dict[str, str]:
+        """Texts of /etc/passwd and /etc/group."""
+        more = self.added().items()
+        return {
+            "passwd": ETC["passwd"] + "".join(f"{n}:x:{u}:{u}::/home/{n}:/bin/bash\n" for n, u in more),
+            "group": ETC["group"] + "".join(f"{n}:x:{u}:\n" for n, u in more),
+        }
 
 
 def private_root(path: str) -> str | None:
@@ -77,11 +97,14 @@ def mentioned_roots(text: str) -> set[str]:
 class Scratch:
     """The writable directories of one sandbox on the host. They outlive a restart of the sandbox, until `remove`."""
 
-    def __init__(self, root: Path, private: Iterable[str], owner: int | None) -> None:
-        """`owner` is the host id that is 0 inside; None when it is the caller's own."""
+    def __init__(
+        self, root: Path, private: Iterable[str], ids: tuple[int, int] | None = None, users: Users | None = None
+    ) -> None:
+        """`ids`: the host ids mapped inside (first, count); None when the caller's own is the only one."""
         self.root = root
         self.private = sorted({*STANDARD_PRIVATE, *private})
-        self._owner = owner
+        self._ids = ids
+        self._users = users or Users((), 1)
 
     def _host(self, inside: str) -> Path:
         return self.root / inside.strip("/").replace("/", "@")
@@ -92,16 +115,22 @@ class Scratch:
         self.root.chmod(0o700)
         etc = self.root / "etc"
         etc.mkdir(exist_ok=True)
-        for name, text in ETC.items():
+        for name, text in {**ETC, **self._users.etc()}.items():
             (etc / name).write_text(text)
         for name in _LOADER_FILES:
             self._mount_point(Path("/etc", name), etc / name)
         for inside in self.private:
-            place = self._host(inside)
-            place.mkdir(exist_ok=True)
-            if self._owner is not None:
-                os.chown(place, self._owner, self._owner)
-            place.chmod(0o1777 if inside in _OPEN_TO_ALL else 0o755)
+            self._make(self._host(inside), 0, 0o1777 if inside in _OPEN_TO_ALL else 0o755)
+        for name in ("agent", "verifier", "artifacts"):
+            self._make(self._host("/logs") / name, 0, 0o777)
+        for name, uid in self._users.added().items():
+            self._make(self._host("/home") / name, uid, 0o755)
+
+    def _make(self, place: Path, uid: int, mode: int) -> None:
+        place.mkdir(exist_ok=True)
+        if self._ids is not None and uid < self._ids[1]:
+            os.chown(place, self._ids[0] + uid, self._ids[0] + uid)
+        place.chmod(mode)
 
     @staticmethod
     def _mount_point(source: Path, target: Path) -> None:

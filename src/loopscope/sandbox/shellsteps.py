@@ -95,3 +95,12 @@ def without_installs(command: str) -> tuple[str, list[list[str]]]:
             kept.append(f"{separator}{segment}")
     joined = "".join(kept).strip()
     return (joined.removeprefix("&&").removeprefix(";").strip() if real else ""), taken
+
+
+def added_user(words: list[str]) -> tuple[str, int | None] | None:
+    """(name, uid or None) of `useradd ... NAME` or `adduser ... NAME`; None for any other command."""
+    if words[0].rsplit("/", 1)[-1] not in ("useradd", "adduser") or len(words) < 2:
+        return None
+    found = re.search(r"(?:^| )(?:-u|--uid)[ =]?(\d+)", " ".join(words))
+    name = next((word for word in reversed(words[1:]) if re.fullmatch(r"[a-z_][a-z0-9_-]*", word)), None)
+    return (name, int(found[1]) if found else None) if name else None
