@@ -75,3 +75,10 @@ print(getattr(sys, "_base_executable", None) or sys.executable)
 runs_as_python() {
     { timeout 30 "$1" -I -c "$PYTHON_PROBE" "$MINIMUM_PYTHON" </dev/null; } 2>/dev/null
 }
+
+# give_uv_the_index_of_pip PYTHON: whoever set up pip for a mirror need not set up uv as well.
+give_uv_the_index_of_pip() {
+    eval "$("$1" -I "$ROOT/scripts/pip_settings.py")"
+    # A company's own certificates count for uv too, as they do for apt and git.
+    [ -n "${SSL_CERT_FILE:-}" ] || export UV_SYSTEM_CERTS="${UV_SYSTEM_CERTS:-true}"
+}
