@@ -103,7 +103,8 @@ class SearchLoop:
             candidate = await self._round(proposal, current, best)
             verdict = {"gain": candidate.value > current.value, "inert": candidate.value == current.value}
             proposer.learn(proposal, **verdict, failed=candidate.measured is None)
-            current, best = self._next(candidate, current, best, rng)
+            setting = all(move.is_setting for move in proposal.moves)
+            current, best = self._next(candidate, current, best, setting, rng)
             self.progress.slowest_round = max(self.progress.slowest_round, time.monotonic() - started)
             self.report(self.progress)
         await self._finish(best, reason)
@@ -152,7 +153,9 @@ class SearchLoop:
         await self.ws.journal(journal.round_entry(number, proposal, commands, results, decision))
         return candidate
 
-    def _next(self, candidate: State, current: State, best: State, rng: random.Random) -> tuple[State, State]:
+    def _next(
+        self, candidate: State, current: State, best: State, setting: bool, rng: random.Random
+    ) -> tuple[State, State]:
         """Which state to go on from, and the best one."""
         if candidate.value > best.value:
             self.progress.gains += 1
@@ -165,18 +168,19 @@ class SearchLoop:
             return candidate, best
         if current.value < best.value:
             return (best if self.progress.stale > _EXPLORE_UNTIL else current), best
-        if candidate.measured and rng.random() < self._chance(candidate, best):
+        if candidate.measured and rng.random() < self._chance(candidate, best, setting):
             self.progress.stale = 0
             return candidate, best
-        return current, best
+        return (best if self.progress.stale > 2 * _EXPLORE_UNTIL else current), best
 
-    def _chance(self, candidate: State, best: State) -> float:
+    def _chance(self, candidate: State, best: State, setting: bool) -> float:
         """Simulated annealing: chance to go on from a state no better, falling with the loss and with the rounds.
 
-        A plateau is mostly walked on: what changes nothing alone may be half of a change that does.
+        A plateau of settings is mostly walked on: what changes nothing alone may be half of a change that does. Other
+        changes without effect would only be clutter.
         """
         if candidate.value == best.value:
-            return _PLATEAU
+            return _PLATEAU if setting else 0.0
         loss = (best.value - candidate.value) / max(abs(best.value), abs(candidate.value), 1e-12)
         return math.exp(-1 - loss / _TEMPERATURE) * math.exp(-self.progress.rounds / 30)
 

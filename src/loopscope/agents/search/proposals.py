@@ -102,8 +102,8 @@ class Proposer:
     def _fresh(self, files: Files) -> Proposal | None:
         ranked = self._bandit.ranked(self._moves(files))[:_ATTEMPTS]
         for index, move in enumerate(ranked):
-            partners = [m.key for m in ranked[index + 1 :] if m.key[:2] != move.key[:2] and m.family != "structure"]
-            wanted = self._rng.choice(_AT_ONCE) - 1 if move.family != "structure" else 0
+            partners = [m.key for m in ranked[index + 1 :] if m.key[:2] != move.key[:2] and m.is_setting]
+            wanted = self._rng.choice(_AT_ONCE) - 1 if move.is_setting else 0
             distinct = list({key[:2]: key for key in reversed(partners[: 4 * wanted])}.values())[::-1]
             for count in sorted({wanted, 0}, reverse=True):
                 if proposal := self._combined(files, [move.key, *distinct[:count]]):

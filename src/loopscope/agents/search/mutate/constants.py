@@ -94,8 +94,8 @@ def _parsed_sites(source: Source) -> Iterator[_Site]:
             found = _classify(source, node) if literal else None
             if literal and found:
                 kind, name = found
-                if literal.base == 16 or (kind == "other" and literal.value in (0, 1)):
-                    kind = "other"
+                if literal.base == 16 or (kind not in ("named", "parameter") and literal.value in (0, 1, 2)):
+                    kind = "other"  # part of how the code works rather than a setting
                 yield _Site(node.start_byte, node.end_byte, literal, kind, enclosing(source, node), name)
 
 

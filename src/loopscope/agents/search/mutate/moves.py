@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+_SETTINGS = ("named", "parameter", "flag")
+
 Files = Mapping[str, bytes]
 """Editable files by path."""
 
@@ -43,6 +45,11 @@ class Move:
     """Operator that goes further the same way at the same site, if this one helps."""
     opposite: str | None = None
     """Operator that goes the other way there, if it does not."""
+
+    @property
+    def is_setting(self) -> bool:
+        """It sets a value that the code offers to be set, rather than changing how the code works."""
+        return self.site_kind in _SETTINGS
 
     @property
     def key(self) -> tuple[str, str, str]:
