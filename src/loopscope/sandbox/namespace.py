@@ -1,4 +1,4 @@
-"""The engine's side of a running sandbox: launch it, run commands in it, end it. The other side is `_keeper.py`."""
+"""The engine's side of a running sandbox: launch it, run commands in it, end it. The other side is `keeper/`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ from typing import Any
 from loopscope.sandbox.bwrap import Launch
 from loopscope.sandbox.errors import SandboxError, SandboxGoneError
 
-_KEEPER = Path(__file__).with_name("_keeper.py")
+_SOURCES = Path(__file__).parents[2]
+_START = (
+    "import sys; sys.path.insert(0, sys.argv[2]); from loopscope.sandbox.keeper import hub; hub.main(int(sys.argv[1]))"
+)
 _KILL_GRACE_SEC = 15.0
 
 
@@ -33,7 +36,7 @@ class _Hub:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             self._process = subprocess.Popen(
-                [sys.executable, "-I", "-S", str(_KEEPER), str(theirs.fileno())],
+                [sys.executable, "-I", "-S", "-c", _START, str(theirs.fileno()), str(_SOURCES)],
                 pass_fds=(theirs.fileno(),),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
@@ -57,7 +60,9 @@ class _Hub:
                     self._socket.close()
                     self._socket = None
         ours.close()
-        raise SandboxError(f"the sandbox helper does not start: run `{sys.executable} -I -S {_KEEPER}` to see why")
+        raise SandboxError(
+            f"the sandbox helper does not start under {sys.executable}; its own words are on standard error"
+        )
 
 
 _HUB = _Hub()

@@ -1,0 +1,138 @@
+"""The two loops: the hub, which forks keepers, and the keeper of one sandbox."""
+
+from __future__ import annotations
+
+import marshal
+import os
+import resource
+import select
+import signal
+import socket
+
+from loopscope.sandbox.keeper.command import SETUP_FAILED, enter, exit_code, kill_tree, send
+from loopscope.sandbox.keeper.start import Sandbox
+from loopscope.sandbox.keeper.system import hide_arguments, read_all
+
+
+class Keeper:
+    """Serves one sandbox: each message on the control socket starts a command; end of file ends everything."""
+
+    def __init__(self, control: socket.socket) -> None:
+        self.control = control
+        self.by_pid: dict[int, socket.socket] = {}
+        self.wake_r, wake_w = os.pipe()
+        for fd in (self.wake_r, wake_w):
+            os.set_blocking(fd, False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.set_wakeup_fd(wake_w, warn_on_full_buffer=False)
+
+    def launch(self) -> Sandbox:
+        """Read the launch request and start bubblewrap; tells the engine how it went."""
+        _, fds, _, _ = socket.recv_fds(self.control, 16, 1)
+        request = marshal.loads(read_all(fds[0]))
+        os.close(fds[0])
+        try:
+            sandbox = Sandbox(request)
+        except OSError as exc:
+            self.control.send(f"failed {exc}".encode(errors="replace")[:60000])
+            os._exit(1)
+        self.control.send(b"ready")
+        return sandbox
+
+    def start_command(self, sandbox: Sandbox) -> bool:
+        """Take one request; False when the engine is gone or asks to end."""
+        message, fds, _, _ = socket.recv_fds(self.control, 16, 8)
+        if message != b"run" or len(fds) != 5:
+            return False
+        request = marshal.loads(read_all(fds[0]))
+        pid = os.fork()
+        if pid == 0:
+            signal.set_wakeup_fd(-1)
+            enter(sandbox.chain, request, fds[1:4], sandbox.caps)
+        for fd in fds[:4]:
+            os.close(fd)
+        self.by_pid[pid] = socket.socket(fileno=fds[4])
+        return True
+
+    def collect(self, sandbox: Sandbox) -> None:
+        """Report commands that ended."""
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if pid == 0:
+                return
+            if pid == sandbox.bwrap:
+                sandbox.bwrap = 0
+            if (status_socket := self.by_pid.pop(pid, None)) is not None:
+                failed = os.WIFSIGNALED(status) and os.WTERMSIG(status) == SETUP_FAILED
+                try:
+                    status_socket.send(b"gone" if failed else b"exit %d" % exit_code(status))
+                except OSError:
+                    pass
+                status_socket.close()
+
+    def serve(self, sandbox: Sandbox) -> None:
+        """Until the engine asks to end or is gone."""
+        while True:
+            poll = select.poll()
+            poll.register(self.control, select.POLLIN)
+            poll.register(self.wake_r, select.POLLIN)
+            sockets = {sock.fileno(): (pid, sock) for pid, sock in self.by_pid.items()}
+            for fd in sockets:
+                poll.register(fd, select.POLLIN)
+            for fd, _ in poll.poll():
+                if fd == self.wake_r:
+                    os.read(fd, 4096)
+                elif fd == self.control.fileno():
+                    if not self.start_command(sandbox):
+                        return
+                elif fd in sockets:  # a word, or the end, on a command's own socket: it is to die
+                    pid, sock = sockets[fd]
+                    kill_tree(pid)
+                    try:
+                        sock.recv(16)
+                    except OSError:
+                        pass
+            self.collect(sandbox)
+
+    def main(self) -> None:
+        """Start, serve, and leave nothing behind."""
+        sandbox = self.launch()
+        try:
+            self.serve(sandbox)
+        finally:
+            sandbox.kill()
+            for pid in self.by_pid:
+                send(pid, signal.SIGKILL)
+
+
+def hub(connection: socket.socket) -> None:
+    """Fork a keeper for each socket received, until the engine closes its end."""
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    while True:
+        message, fds, _, _ = socket.recv_fds(connection, 16, 1)
+        if not message:
+            return
+        if os.fork() == 0:
+            code = 1
+            try:
+                connection.close()
+                os.setsid()
+                signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+                Keeper(socket.socket(fileno=fds[0])).main()
+                code = 0
+            finally:
+                os._exit(code)
+        os.close(fds[0])
+
+
+def main(number: int) -> None:
+    """The hub's whole life; `number` is the descriptor of the engine's socket."""
+    for ignored in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
+        signal.signal(ignored, signal.SIG_IGN)  # Ctrl-C is the engine's to handle; it ends us by closing the socket
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    hide_arguments()
+    hub(socket.socket(fileno=number))
+    os._exit(0)
