@@ -53,12 +53,14 @@ class HarvestVerifier(BaseVerifier):
     @override
     async def verify(self) -> VerifierResult:
         target = self.trial_paths.trial_dir / WORKSPACE
+        partial = target.with_suffix(".partial")
         if isinstance(self.environment, Freezable):
             write_model(self.trial_paths.trial_dir / LIMITS, LimitsFile(limits=self.environment.limits()))
             await self.environment.freeze()
-            await self.environment.stream_tar(self._workdir, target, MAX_WORKSPACE_BYTES)
+            await self.environment.stream_tar(self._workdir, partial, MAX_WORKSPACE_BYTES)
         else:
-            await _export(self.environment, self._workdir, target)
+            await _export(self.environment, self._workdir, partial)
+        partial.rename(target)
         return VerifierResult(rewards={})
 
 

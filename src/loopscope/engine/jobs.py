@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import os
+import re
 import shutil
 import traceback
 from dataclasses import dataclass
@@ -18,11 +20,13 @@ from harbor.models.environment_type import EnvironmentType
 from harbor.models.job.config import JobConfig
 from harbor.models.trial.config import AgentConfig, EnvironmentConfig, TaskConfig, VerifierConfig
 from harbor.models.trial.result import TimingInfo, TrialResult
+from harbor.utils.logger import logger as harbor_logger
 from pydantic import ValidationError
 
 from loopscope.models import EnvironmentSpec
 from loopscope.records import explain
 
+_INNER_ERROR = re.compile(r"^[ |]*(?:[\w.]+\.)?(\w+(?:Error|Exception|Missing\w*)): (.+)$", re.MULTILINE)
 LOCAL_ENVIRONMENT = "loopscope.sandbox.environment:LocalEnvironment"
 
 
@@ -34,6 +38,8 @@ class TrialOutcome:
     result: TrialResult | None
     error: tuple[str, str] | None = None
     """(exception type, message)."""
+    traceback: str = ""
+    """Of `error`."""
 
     @property
     def failure(self) -> tuple[str, str] | None:
@@ -41,7 +47,19 @@ class TrialOutcome:
         if self.error:
             return self.error
         info = self.result.exception_info if self.result else None
-        return (info.exception_type, info.exception_message) if info else None
+        if info is None:
+            return None
+        if info.exception_type == "ExceptionGroup":  # what matters is the error inside
+            inner = _INNER_ERROR.findall(info.exception_traceback)
+            if inner:
+                return inner[-1]
+        return info.exception_type, info.exception_message
+
+    @property
+    def details(self) -> str:
+        """The whole traceback, for the person who has to mend it."""
+        info = self.result.exception_info if self.result else None
+        return self.traceback or (info.exception_traceback if info else "")
 
 
 def environment_config(spec: EnvironmentSpec) -> EnvironmentConfig:
@@ -77,24 +95,28 @@ async def run_trial(
             tasks=[TaskConfig(path=task_dir)],
         )
         job = await Job.create(config)
+        _quiet_console()
         outcome = await job.run()
     except ValidationError as error:
         return TrialOutcome(None, None, ("ValidationError", explain(error)))
     except Exception as error:  # a bad task, agent or environment kills a Harbor job; it must cost one trial
-        _keep_traceback(scratch, traceback.format_exc())
-        return TrialOutcome(_trial_dir(scratch / name), None, (type(error).__name__, str(error)))
+        return TrialOutcome(
+            _trial_dir(scratch / name), None, (type(error).__name__, str(error)), traceback.format_exc()
+        )
     result = outcome.trial_results[0] if outcome.trial_results else None
     return TrialOutcome(_trial_dir(scratch / name), result, None if result else ("JobError", "Harbor ran no trial"))
+
+
+def _quiet_console() -> None:
+    """Harbor's job logs to its files and to the console; the console is ours."""
+    for handler in harbor_logger.handlers:
+        if type(handler) is logging.StreamHandler:
+            handler.setLevel(logging.CRITICAL + 1)
 
 
 def _trial_dir(job_dir: Path) -> Path | None:
     found = [path for path in job_dir.glob("*__*") if path.is_dir()] if job_dir.is_dir() else []
     return found[0] if found else None
-
-
-def _keep_traceback(scratch: Path, text: str) -> None:
-    scratch.mkdir(parents=True, exist_ok=True)
-    (scratch / "job-error.txt").write_text(text)
 
 
 def seconds(timing: TimingInfo | None) -> float | None:

@@ -87,6 +87,7 @@ def plan_study(file: Path, directory: Path) -> Plan:
             kinds[agent.label] = find_agent(agent)
         except ValueError as error:
             raise StudyError(f"{file}: agents.{index}.name: {error}") from None
+    directory = directory.resolve()
     store = StudyStore(directory)
     (directory / "runs").mkdir(parents=True, exist_ok=True)
     store.sweep()

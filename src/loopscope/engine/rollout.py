@@ -19,12 +19,14 @@ from loopscope.engine.lock import machine
 from loopscope.engine.plan import Plan, RunPlan, versions
 from loopscope.engine.reading import read_repository
 from loopscope.models import LimitState, PreparedTask, Problem, RunRecord, RunStatus, Timings, Usage
-from loopscope.records import publish, read_model, scratch_name, write_model
+from loopscope.records import publish, read_model, scratch_name, write_bytes, write_model
 from loopscope.records.workspace import compress
 from loopscope.tasks.prepare import prepared_dir
 
 HARVEST = "loopscope.engine.harvest:HarvestVerifier"
 MAX_NATIVE_BYTES = 1 << 30
+TOO_LARGE = "TransferTooLarge"
+"""The agent left more than is taken out. Its own doing: trying again would cost the same."""
 _NOT_STARTED = "environment"
 
 
@@ -62,6 +64,7 @@ async def make_baseline(plan: Plan, task: PreparedTask) -> Problem | None:
             publish(packed, target)
             return None
         kind, message = outcome.failure or ("NoWorkspace", "the environment left no workspace")
+        write_bytes(target.with_name(f"{task.info.name}.baseline-problem.txt"), outcome.details.encode())
         return Problem(kind=kind, stage=_NOT_STARTED, message=message)
     finally:
         remove_scratch(scratch)
@@ -131,7 +134,7 @@ def _publish_run(plan: Plan, run: RunPlan, outcome: TrialOutcome, started: datet
         status = ending.status
         if tar is not None and tar.is_file():
             compress(tar, folder / "workspace.tar.zst")
-        elif status is not RunStatus.ENVIRONMENT_ERROR:
+        elif status is not RunStatus.ENVIRONMENT_ERROR and not any(p.kind == "workspace_too_large" for p in problems):
             status = RunStatus.ENVIRONMENT_ERROR
             problems.append(
                 _problem("no_workspace", "harvest", "the workspace could not be brought out of the sandbox")
@@ -184,8 +187,8 @@ def _ending(outcome: TrialOutcome) -> Ending:
         return Ending(RunStatus.DEADLINE, None)
     if result is None or (result.agent_setup is None and result.agent_execution is None):
         return Ending(RunStatus.ENVIRONMENT_ERROR, _problem(kind, _NOT_STARTED, message))
-    if result.verifier is not None and result.agent_execution is not None and kind == "RuntimeError":
-        return Ending(RunStatus.ENVIRONMENT_ERROR, _problem(kind, "harvest", message))
+    if kind == TOO_LARGE:
+        return Ending(RunStatus.AGENT_ERROR, _problem("workspace_too_large", "harvest", message))
     return Ending(RunStatus.AGENT_ERROR, _problem(kind, "agent", message))
 
 

@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 from typing import Any, override
 
+from harbor.models.trial.paths import EnvironmentPaths
 from harbor.models.verifier.result import VerifierResult
 from harbor.verifier.verifier import RewardFileNotFoundError, Verifier
 
@@ -47,12 +48,13 @@ class LenientVerifier(Verifier):
 
     @override
     async def verify(self) -> VerifierResult:
-        started = time.monotonic()
+        started, output = time.monotonic(), None
         try:
             async with asyncio.timeout(self._timeout_sec):
                 await super().verify()
         except TimeoutError:
             verdict = Verdict(VerificationStatus.TIMEOUT, reason=f"no end within {self._timeout_sec:g} s")
+            output = await self._output_so_far()
         except RewardFileNotFoundError:
             verdict = read_verdict(None, None)
         else:
@@ -61,14 +63,21 @@ class LenientVerifier(Verifier):
                 _read(self.trial_paths.reward_text_path, 4096),
             )
         duration = time.monotonic() - started
-        self._keep(verdict, duration)
+        self._keep(verdict, duration, output)
         rewards = {name: float(value) for name, value in verdict.metrics.items()}
         return VerifierResult(
             rewards=rewards | ({"reward": float(verdict.reward)} if verdict.reward is not None else {})
         )
 
-    def _keep(self, verdict: Verdict, duration: float) -> None:
-        output = _read(self.trial_paths.test_stdout_path, None) or b""
+    async def _output_so_far(self) -> bytes:
+        """What a verifier had printed when it was stopped; it never came to be downloaded."""
+        path = EnvironmentPaths.for_os(self.environment.os).verifier_dir / self.trial_paths.test_stdout_path.name
+        result = await self.environment.exec(f"tail -c {OUTPUT_TAIL} {path}", timeout_sec=30)
+        return (result.stdout or "").encode()
+
+    def _keep(self, verdict: Verdict, duration: float, output: bytes | None) -> None:
+        if output is None:
+            output = _read(self.trial_paths.test_stdout_path, None) or b""
         write_model(
             self.trial_paths.trial_dir / VERDICT_FILE,
             VerdictFile(

@@ -83,7 +83,7 @@ class StudyStore:
     """A study's directory."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        self.path = path.resolve()
 
     @classmethod
     def open(cls, path: Path) -> StudyStore:

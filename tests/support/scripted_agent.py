@@ -1,0 +1,38 @@
+"""An agent that runs given shell commands in the sandbox: what a model might do, without one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from harbor.agents.base import BaseAgent
+
+IDENTITY = {
+    "GIT_AUTHOR_NAME": "a",
+    "GIT_AUTHOR_EMAIL": "a@b",
+    "GIT_COMMITTER_NAME": "a",
+    "GIT_COMMITTER_EMAIL": "a@b",
+}
+
+
+class ScriptedAgent(BaseAgent):
+    """Runs `commands` one after the other; `fail` raises after them."""
+
+    def __init__(self, *args: Any, commands: list[str], fail: str | None = None, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._commands, self._fail = commands, fail
+
+    @staticmethod
+    def name() -> str:
+        return "scripted"
+
+    def version(self) -> str:
+        return "1"
+
+    async def setup(self, environment: Any) -> None:
+        return
+
+    async def run(self, instruction: str, environment: Any, context: Any) -> None:
+        for command in self._commands:
+            await environment.exec(command, env=IDENTITY)
+        if self._fail:
+            raise RuntimeError(self._fail)
