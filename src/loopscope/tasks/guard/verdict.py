@@ -1,4 +1,6 @@
-"""How a verifier takes a solution in and gives its verdict out. Vendored beside guard.py; standard library only."""
+"""How a verifier takes a solution in and gives its verdict out. Standard library only."""
+
+from __future__ import annotations
 
 import json
 import math
@@ -7,28 +9,30 @@ import stat
 import sys
 import time
 import traceback
+from collections.abc import Callable, Iterable
+from typing import Any
 
-from guard import Guard
+from .fence import Guard
 
 APP = os.environ.get("APP_DIR", "/app")
 LOGS = os.environ.get("LOG_DIR", "/logs/verifier")
-HERE = os.path.dirname(os.path.abspath(__file__))
+HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
 class Gate(Exception):
     """The solution fails: reward 0 and correctness 0, with this reason beside them."""
 
 
-def anchors():
+def anchors() -> dict[str, float]:
     """{baseline, reference, reward}: two values of the metric, and what the second is worth.
 
     They stand in task.toml; `anchors.json` is a copy, held equal by a test, because only tests/ reaches the sandbox.
     """
     with open(os.path.join(HERE, "anchors.json")) as file:
-        return json.load(file)
+        return dict(json.load(file))
 
 
-def pristine(*names):
+def pristine(*names: str) -> dict[str, bytes]:
     """Files of the verifier's own, by name: {name: bytes}."""
     found = {}
     for name in names:
@@ -37,12 +41,12 @@ def pristine(*names):
     return found
 
 
-def submitted(names, most):
-    """The editable files as the solution left them: {name: bytes}. Regular files of at most `most` bytes, links refused."""
+def submitted(names: Iterable[str], most: int) -> dict[str, bytes]:
+    """The editable files as the solution left them: {name: bytes}; regular files of at most `most` bytes each."""
     return {name: read_regular(APP, name, most) for name in names}
 
 
-def read_regular(directory, name, most):
+def read_regular(directory: str, name: str, most: int) -> bytes:
     """A plain file directly in `directory`; `Gate` for anything else."""
     try:
         parent = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
@@ -62,25 +66,26 @@ def read_regular(directory, name, most):
     return content
 
 
-def seed():
+def seed() -> int:
     """Fresh from the system at every verification, unless LOOPSCOPE_SEED fixes it for a counterfactual."""
     return int(os.environ.get("LOOPSCOPE_SEED") or int.from_bytes(os.urandom(16), "big"))
 
 
-def setting(name, default):
+def setting(name: str, default: int) -> int:
     """A whole number from the verifier's environment: LOOPSCOPE_<NAME>, at least 1."""
     return max(int(os.environ.get("LOOPSCOPE_" + name) or default), 1)
 
 
-def clamp(value):
+def clamp(value: float) -> float:
+    """Into [0, 1]; what is not finite earns nothing."""
     return min(max(value, 0.0), 1.0) if math.isfinite(value) else 0.0
 
 
-def conclude(judge):
+def conclude(judge: Callable[[Guard], tuple[float, dict[str, Any]]]) -> int:
     """Call `judge(guard)` -> (reward, {name: number or text}) and write what comes of it.
 
-    A `Gate` gives reward 0. Any other exception is a fault of this verifier or of the machine: no reward is written, and
-    the exit status is 1; a missing reward is not a zero.
+    A `Gate` gives reward 0. Any other exception is a fault of this verifier or of the machine: no reward is written and
+    the exit status is 1, for a missing reward is not a zero.
     """
     started = time.monotonic()
     os.makedirs(LOGS, exist_ok=True)
@@ -90,7 +95,7 @@ def conclude(judge):
         with Guard(os.environ.get("LOOPSCOPE_GUARD") or None) as guard:
             try:
                 reward, details = judge(guard)
-                verdict = {"reward": clamp(reward), "correctness": 1}
+                verdict: dict[str, Any] = {"reward": clamp(reward), "correctness": 1}
             except Gate as gate:
                 verdict, details = {"reward": 0, "correctness": 0}, {"reason": str(gate)}
             details.update(
@@ -107,18 +112,18 @@ def conclude(judge):
     return 0
 
 
-def _is_number(value):
+def _is_number(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
 
 
-def _remove(path):
+def _remove(path: str) -> None:
     try:
         os.unlink(path)
     except FileNotFoundError:
         pass
 
 
-def _write(name, value):
+def _write(name: str, value: dict[str, Any]) -> None:
     path = os.path.join(LOGS, name)
     _remove(path + ".new")
     handle = os.open(path + ".new", os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o644)

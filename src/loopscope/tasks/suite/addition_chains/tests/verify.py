@@ -7,8 +7,8 @@ import re
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import verdict  # noqa: E402
-from guard import Limits  # noqa: E402
+from guard import verdict  # noqa: E402
+from guard.fence import Limits  # noqa: E402
 
 MOST_STEPS = 5000
 LIMITS = Limits(wall=0.4, cpu=1, memory=512 << 20, file=1 << 20, output=64 << 10, processes=False)

@@ -9,12 +9,13 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import numpy as np  # noqa: E402
-import verdict  # noqa: E402
-from guard import GuardError, Limits  # noqa: E402
+from guard import verdict  # noqa: E402
+from guard.fence import GuardError, Limits  # noqa: E402
 from ponds import draw, log_error  # noqa: E402
 from wire import pack, unpack  # noqa: E402
 
 START = 5.0  # seconds for the interpreter and numpy; not counted
+TRAIN, PREDICT = 0.25, 0.125  # seconds for each system
 MODEL_BYTES, MODEL_ARRAYS = 64 << 10, 16
 
 
@@ -39,9 +40,9 @@ def ask(guard, files, what, arrays, seconds):
 def judge(guard):
     files = {**verdict.submitted(["forecast.py"], 256 << 10), **verdict.pristine("runner.py", "wire.py")}
     random = np.random.default_rng(verdict.seed())
-    count, windows = min(verdict.setting("SYSTEMS", 2), 16), min(verdict.setting("WINDOWS", 300), 2000)
+    count, windows = min(verdict.setting("SYSTEMS", 4), 16), min(verdict.setting("WINDOWS", 300), 2000)
     drawn = [draw(random, windows) for _ in range(count)]
-    models = ask(guard, files, "train", {"%d/series" % n: series for n, (series, _, _) in enumerate(drawn)}, 0.5 * count)
+    models = ask(guard, files, "train", {"%d/series" % n: series for n, (series, _, _) in enumerate(drawn)}, TRAIN * count)
     given = {}
     for n, (_, seen, _) in enumerate(drawn):
         model = {name: array for name, array in models.items() if name.split("/")[0] == str(n)}
@@ -50,7 +51,7 @@ def judge(guard):
             raise verdict.Gate("the model has %d bytes in %d arrays, more than allowed" % (size, len(model)))
         given.update(model)
         given["%d/windows:" % n] = seen
-    forecasts = ask(guard, files, "predict", given, 0.25 * count)
+    forecasts = ask(guard, files, "predict", given, PREDICT * count)
     errors = []
     for n, (_, seen, future) in enumerate(drawn):
         forecast = forecasts.get("%d/forecast" % n)

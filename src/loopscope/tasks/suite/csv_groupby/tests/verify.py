@@ -13,8 +13,8 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import numpy as np  # noqa: E402
-import verdict  # noqa: E402
-from guard import BOX, GuardError, Limits  # noqa: E402
+from guard import verdict  # noqa: E402
+from guard.fence import GuardError, Limits  # noqa: E402
 
 LIMITS = Limits(wall=2.0, cpu=2, memory=512 << 20, file=1 << 20, output=1 << 20, processes=False)
 BUILD = Limits(wall=10.0, cpu=10, memory=2 << 30, file=16 << 20, output=1 << 20, processes=True)
@@ -101,7 +101,7 @@ def in_memory(text):
 
 def measure(guard, box, files, whose):
     """Seconds of the last call; every call's answer is compared."""
-    program = (BOX if guard.namespaced else box) + "/program"
+    program = guard.inside(box, "program")
     try:
         with guard.start([program], box, LIMITS) as child:
             if child.read(1) != b"!":

@@ -9,7 +9,7 @@ from ponds import draw, log_error
 
 def main():
     random = np.random.default_rng(20240229)
-    drawn = [draw(random, 300) for _ in range(2)]
+    drawn = [draw(random, 300) for _ in range(4)]
     start = time.monotonic()
     models = [train(series.copy()) for series, _, _ in drawn]
     seconds = time.monotonic() - start

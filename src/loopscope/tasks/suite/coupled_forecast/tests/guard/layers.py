@@ -1,7 +1,9 @@
 """What the kernel offers to fence a process in: namespaces, ids, Landlock, seccomp, limits. Standard library only.
 
-Everything here runs in the child between clone and exec. Errors are OSError; the caller decides what to do without a layer.
+Nearly all of it runs in the child between clone and exec. Errors are OSError; the caller decides what to do without.
 """
+
+from __future__ import annotations
 
 import ctypes
 import errno
@@ -10,6 +12,7 @@ import platform
 import resource
 import signal
 import struct
+from collections.abc import Iterable
 
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -37,55 +40,26 @@ _CALLS = {
     "msgget": (68, 186), "semget": (64, 190), "mq_open": (240, 180), "prlimit64": (302, 261), "capset": (126, 91),
 }  # fmt: skip
 _NEVER = [
-    "ptrace",
-    "process_vm_readv",
-    "process_vm_writev",
-    "kcmp",
-    "pidfd_getfd",
-    "unshare",
-    "setns",
-    "mount",
-    "umount2",
-    "pivot_root",
-    "add_key",
-    "request_key",
-    "keyctl",
-    "bpf",
-    "perf_event_open",
-    "userfaultfd",
-    "io_uring_setup",
-    "open_by_handle_at",
-    "sched_setscheduler",
-    "sched_setparam",
-    "sched_setattr",
-    "setpriority",
-    "ioprio_set",
-    "sched_setaffinity",
-    "shmget",
-    "msgget",
-    "semget",
-    "mq_open",
-]
-_NO_PROCESSES = ["clone", "fork", "vfork", "clone3"]
+    "ptrace", "process_vm_readv", "process_vm_writev", "kcmp", "pidfd_getfd", "unshare", "setns", "mount",
+    "umount2", "pivot_root", "add_key", "request_key", "keyctl", "bpf", "perf_event_open", "userfaultfd",
+    "io_uring_setup", "open_by_handle_at", "sched_setscheduler", "sched_setparam", "sched_setattr",
+    "setpriority", "ioprio_set", "sched_setaffinity", "shmget", "msgget", "semget", "mq_open"
+]  # fmt: skip
+_NO_PROCESSES = [
+    "clone", "fork", "vfork", "clone3"
+]  # fmt: skip
 _NO_SIGNALS = [
-    "kill",
-    "tkill",
-    "tgkill",
-    "rt_sigqueueinfo",
-    "rt_tgsigqueueinfo",
-    "pidfd_send_signal",
-    "pidfd_open",
-    "setsid",
-    "setpgid",
-]
+    "kill", "tkill", "tgkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo", "pidfd_send_signal", "pidfd_open",
+    "setsid", "setpgid"
+]  # fmt: skip
 
 
-def number(name):
+def number(name: str) -> int | None:
     """This machine's number of a system call, or None."""
     return _CALLS[name][0 if _MACHINE == "x86_64" else 1] if _MACHINE in _AUDIT_ARCH else None
 
 
-def check(result, what):
+def check(result: int, what: str) -> int:
     """Turn a C return value into OSError."""
     if result < 0:
         code = ctypes.get_errno()
@@ -93,7 +67,8 @@ def check(result, what):
     return result
 
 
-def prctl(option, *arguments):
+def prctl(option: int, *arguments: int) -> int:
+    """prctl(2); OSError when it fails."""
     padded = [ctypes.c_ulong(a) for a in arguments] + [ctypes.c_ulong(0)] * (4 - len(arguments))
     return check(libc.prctl(option, *padded), "prctl %d" % option)
 
@@ -101,14 +76,14 @@ def prctl(option, *arguments):
 # -- namespaces -------------------------------------------------------------------------------------------------------
 
 
-def clone_into_namespaces():
+def clone_into_namespaces() -> int:
     """fork() whose child is the first process of new user, pid, mount, network, ipc and uts namespaces."""
     if number("clone") is None:
         raise OSError(errno.ENOSYS, "clone: unknown machine %s" % _MACHINE)
-    return check(libc.syscall(number("clone"), NAMESPACES | signal.SIGCHLD, 0, 0, 0, 0), "clone")
+    return check(int(libc.syscall(number("clone"), NAMESPACES | signal.SIGCHLD, 0, 0, 0, 0)), "clone")
 
 
-def map_ids(pid, uid, gid, privileged):
+def map_ids(pid: int, uid: int, gid: int, privileged: bool) -> None:
     """Called by the parent: inside the child's user namespace, id 0 is this uid and gid, and there is no other."""
     for name, text in (
         *([] if privileged else [("setgroups", "deny")]),
@@ -119,20 +94,22 @@ def map_ids(pid, uid, gid, privileged):
             file.write(text)
 
 
-def _mount(source, target, kind=None, flags=0, data=None):
-    encode = lambda text: None if text is None else os.fsencode(text)  # noqa: E731
+def _mount(source: str | None, target: str, kind: str | None = None, flags: int = 0, data: str | None = None) -> None:
+    def encode(text: str | None) -> bytes | None:
+        return None if text is None else os.fsencode(text)
+
     check(
         libc.mount(encode(source), encode(target), encode(kind), ctypes.c_ulong(flags), encode(data)), "mount " + target
     )
 
 
-def open_sources(paths):
+def open_sources(paths: Iterable[str]) -> list[int]:
     """O_PATH handles, taken before the identity changes: a bind then needs no permission on the way to its source."""
     return [os.open(path, os.O_PATH | os.O_CLOEXEC) for path in paths]
 
 
-def enter_root(place, links, binds):
-    """Make `place` a tmpfs holding `links` {path: target} and `binds` [(handle, path, writable)], and the only root there is."""
+def enter_root(place: str, links: dict[str, str], binds: Iterable[tuple[int, str, bool]]) -> None:
+    """Make `place` the only root: a tmpfs holding `links` {path: target} and `binds` [(handle, path, writable)]."""
     _mount(None, "/", None, MS_REC | MS_PRIVATE)
     _mount("guard", place, "tmpfs", MS_NOSUID | MS_NODEV, "size=268435456,mode=755")
     for path, target in links.items():
@@ -147,7 +124,7 @@ def enter_root(place, links, binds):
     os.chdir("/")
 
 
-def _bind(handle, target, writable):
+def _bind(handle: int, target: str, writable: bool) -> None:
     source = "/proc/self/fd/%d" % handle
     if os.path.isdir(source):
         os.makedirs(target, exist_ok=True)
@@ -164,22 +141,23 @@ def _bind(handle, target, writable):
 # -- identity and privileges ------------------------------------------------------------------------------------------
 
 
-def drop_bounding_set():
+def drop_bounding_set() -> None:
     """Whatever is executed from here on gets no capability, uid 0 or not."""
     for capability in range(64):
-        if libc.prctl(PR_CAPBSET_DROP, ctypes.c_ulong(capability), 0, 0, 0) < 0:
-            if ctypes.get_errno() != errno.EINVAL:  # EINVAL: beyond this kernel's last one
-                return  # an ordinary user may not; it has none to drop
+        failed = libc.prctl(PR_CAPBSET_DROP, ctypes.c_ulong(capability), 0, 0, 0) < 0
+        if failed and ctypes.get_errno() != errno.EINVAL:  # EINVAL: beyond this kernel's last one
+            return  # an ordinary user may not; it has none to drop
 
 
-def drop_capabilities():
+def drop_capabilities() -> None:
+    """Give up every capability of this process."""
     libc.prctl(PR_CAP_AMBIENT, ctypes.c_ulong(4), 0, 0, 0)
     header = struct.pack("=Ii", 0x20080522, 0)
     if number("capset") is not None:
         check(libc.syscall(number("capset"), header, bytes(24)), "capset")
 
 
-def set_limits(limits):
+def set_limits(limits: dict[int, int]) -> None:
     """`limits`: {RLIMIT_*: value}. Hard limits already lower are kept."""
     for which, value in limits.items():
         hard = resource.getrlimit(which)[1]
@@ -193,12 +171,12 @@ _LL_READ = 1 | 1 << 2 | 1 << 3  # execute, read file, read directory
 _LL_FILE = 1 | 1 << 1 | 1 << 2 | 1 << 14 | 1 << 15
 
 
-def landlock(readable, writable):
-    """Allow reading below `readable`, everything below `writable`, nothing else; no TCP, no signals out where the kernel can.
+def landlock(readable: Iterable[str], writable: Iterable[str]) -> int:
+    """Allow reading below `readable`, anything below `writable`, no other file; no TCP and no signals where it can.
 
     Returns the ABI version in force, 0 where Landlock is missing.
     """
-    version = libc.syscall(444, None, ctypes.c_size_t(0), 1)
+    version = int(libc.syscall(444, None, ctypes.c_size_t(0), 1))
     if version < 1:
         return 0
     every = (1 << {1: 13, 2: 14, 3: 15, 4: 15}.get(version, 16)) - 1
@@ -223,7 +201,7 @@ def landlock(readable, writable):
 # -- seccomp: calls that no solution needs ----------------------------------------------------------------------------
 
 
-def seccomp(processes, signals):
+def seccomp(processes: bool, signals: bool) -> bool:
     """Refuse tracing, mounting, kernel keys and the like; also new processes and threads, and signals, unless allowed.
 
     Needs no_new_privs. Returns False where the machine or the kernel has no filters.
@@ -237,11 +215,11 @@ def seccomp(processes, signals):
     if _MACHINE == "x86_64":
         code += [(at_least, 0, 1, 0x40000000), (give, 0, 0, deny)]  # the x32 numbers of the same calls
     for name in refused:
-        if number(name) is not None:
-            code += [(equal, 0, 1, number(name)), (give, 0, 0, deny)]
+        if (call := number(name)) is not None:
+            code += [(equal, 0, 1, call), (give, 0, 0, deny)]
     # limits of oneself only: those of the verifier would kill it
     code += [
-        (equal, 0, 3, number("prlimit64")),
+        (equal, 0, 3, number("prlimit64") or 0),
         (load, 0, 0, 16),
         (equal, 1, 0, 0),
         (give, 0, 0, deny),
@@ -249,4 +227,4 @@ def seccomp(processes, signals):
     ]
     program = ctypes.create_string_buffer(b"".join(struct.pack("=HBBI", *step) for step in code))
     pointer = struct.pack("@HP", len(code), ctypes.addressof(program))
-    return libc.prctl(PR_SET_SECCOMP, ctypes.c_ulong(2), ctypes.c_char_p(pointer), 0, 0) == 0
+    return bool(libc.prctl(PR_SET_SECCOMP, ctypes.c_ulong(2), ctypes.c_char_p(pointer), 0, 0) == 0)
