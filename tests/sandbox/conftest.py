@@ -1,0 +1,18 @@
+from __future__ import annotations
+
+import functools
+
+import pytest
+
+from loopscope.sandbox.probe import Probe, probe_now
+
+
+@functools.cache
+def _probe() -> Probe:
+    return probe_now()
+
+
+@pytest.fixture(autouse=True)
+def needs_sandbox(request: pytest.FixtureRequest) -> None:
+    if request.node.get_closest_marker("sandbox") and not _probe().works:
+        pytest.skip(_probe().message)

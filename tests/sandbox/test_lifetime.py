@@ -1,0 +1,179 @@
+"""Nothing outlives its deadline, its sandbox or its engine."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from sandboxes import environment, inside, processes, running, says
+
+from loopscope.sandbox.environment import LocalEnvironment
+from loopscope.sandbox.errors import SandboxGoneError
+
+pytestmark = pytest.mark.sandbox
+
+DAEMONS = "(setsid sleep {n} >/dev/null 2>&1 &) ; setsid -f sh -c 'setsid -f sleep {n} >/dev/null 2>&1' ; sleep {n}"
+
+
+def number(offset: int) -> str:
+    """A length of sleep that names this test's processes."""
+    return str(10_000_000 + os.getpid() * 10 + offset)
+
+
+@inside()
+async def test_timeout_kills_the_whole_tree(env: LocalEnvironment, tmp_path: Path) -> None:
+    n = number(1)
+    result = await env.exec("echo before; " + DAEMONS.format(n=n), timeout_sec=1)
+    assert result.return_code == 124 and result.stdout == "before\n"
+    assert processes(n) == []
+    assert await says(env, "echo alive") == "alive"
+
+
+@inside()
+async def test_cancelling_kills_the_whole_tree(env: LocalEnvironment, tmp_path: Path) -> None:
+    n = number(2)
+    seen = asyncio.Event()
+
+    async def on_text(text: str, stream: str) -> None:
+        seen.set()
+
+    async def call() -> None:
+        with env.scoped_output_callback(on_text):
+            await env.exec("setsid -f sleep " + n + " >/dev/null 2>&1; echo up; sleep " + n)
+
+    task = asyncio.create_task(call())
+    await seen.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert processes(n) == []
+
+
+@inside()
+async def test_background_processes_survive_their_command(env: LocalEnvironment, tmp_path: Path) -> None:
+    """As in a container: a server started by one command serves the next."""
+    n = number(3)
+    assert await says(env, f"sleep {n} & echo started") == "started"
+    assert len(processes(n)) == 1
+    await says(env, f"pkill -f '^sleep {n}'")
+
+
+@inside()
+async def test_fork_bomb_ends_with_its_deadline(env: LocalEnvironment, tmp_path: Path) -> None:
+    n = number(4)
+    bomb = f"i=0; while [ $i -lt 60 ]; do i=$((i+1)); (setsid sleep {n} & sh -c 'sleep {n} & sleep {n}' &) ; done; sleep {n}"
+    assert (await env.exec(bomb + " >/dev/null 2>&1", timeout_sec=1)).return_code == 124
+    assert processes(n) == []
+
+
+@inside()
+async def test_freeze_leaves_files_and_no_process(env: LocalEnvironment, tmp_path: Path) -> None:
+    n = number(5)
+    await says(env, f"setsid -f sleep {n} >/dev/null 2>&1; echo work > /app/file; mkdir -m 0 /app/locked")
+    await says(env, f"(while :; do sleep {n} & sleep 0.01; done) >/dev/null 2>&1 &")
+    await env.freeze()
+    assert processes(n) == []
+    assert await says(env, "cat /app/file") == "work"
+    assert int(await says(env, "ls /proc | grep -cE '^[0-9]+$'")) < 8
+    await env.freeze()
+    assert await says(env, "cat /app/file") == "work"
+
+
+@inside()
+async def test_freeze_after_the_agent_killed_all_it_could(env: LocalEnvironment, tmp_path: Path) -> None:
+    await says(env, "echo work > /app/file")
+    assert (await env.exec("kill -9 -1; kill -9 $$")).return_code == 137
+    await env.freeze()
+    assert await says(env, "cat /app/file") == "work"
+
+
+@inside()
+async def test_killing_the_reaper_does_not_hang(env: LocalEnvironment, tmp_path: Path) -> None:
+    n = number(6)
+    result = await env.exec(f"setsid -f sleep {n} >/dev/null 2>&1; kill -9 $PPID; sleep {n}", timeout_sec=30)
+    assert result.return_code == 137
+    await env.freeze()
+    assert processes(n) == []
+
+
+def test_stop_kills_and_removes(tmp_path: Path) -> None:
+    n = number(7)
+
+    async def go() -> None:
+        async with running(tmp_path) as env:
+            await says(env, f"setsid -f sleep {n} >/dev/null 2>&1")
+            await says(env, "mkdir -p /app/a/b && touch /app/a/b/c && chmod 0 /app/a/b /app/a && chmod 0 /app")
+            await says(env, "chown -R 1234 /tmp 2>/dev/null; mkdir -p /tmp/$(printf 'x%.0s' {1..200})/$'new\\nline'")
+            await says(env, "ln -s / /logs/link; ln -s /etc/passwd /logs/p")
+        assert processes(n) == []
+        with pytest.raises(SandboxGoneError):
+            await env.exec("true")
+        await env.stop(delete=True)
+
+    asyncio.run(go())
+    assert list((tmp_path / "trial").iterdir()) == []
+
+
+def test_stop_without_delete_keeps_the_files(tmp_path: Path) -> None:
+    async def go() -> None:
+        env = environment(tmp_path, scratch_dir=tmp_path / "scratch")
+        await env.start(force_build=False)
+        await says(env, "echo kept > /app/file")
+        await env.stop(delete=False)
+
+    asyncio.run(go())
+    assert (tmp_path / "scratch" / "app" / "file").read_text() == "kept\n"
+
+
+ENGINE = """
+import asyncio, sys
+from pathlib import Path
+from sandboxes import running
+async def main():
+    async with running(Path(sys.argv[1])) as env:
+        await env.exec("setsid -f sleep " + sys.argv[2] + " >/dev/null 2>&1")
+        print("up", flush=True)
+        await env.exec("sleep " + sys.argv[2])
+asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize("victim", ["engine", "keepers"])
+def test_killed_from_outside_nothing_is_left(tmp_path: Path, victim: str) -> None:
+    n = number(8 if victim == "engine" else 9)
+    argv = [sys.executable, "-c", ENGINE, str(tmp_path), n]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, cwd=Path(__file__).parent) as engine:
+        assert engine.stdout is not None and engine.stdout.readline() == b"up\n"
+        assert len(processes(n)) >= 1
+        if victim == "engine":
+            engine.kill()
+        else:
+            for pid in keepers_of(engine.pid):
+                os.kill(pid, signal.SIGKILL)
+        engine.wait(timeout=30)
+    deadline = 2000
+    while processes(n) and deadline:
+        os.sched_yield()
+        deadline -= 1
+    assert processes(n) == []
+
+
+def keepers_of(engine: int) -> list[int]:
+    """The hub and the keepers below it: children, and children of children, outside any sandbox."""
+    parents = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                fields = (entry / "stat").read_text().rsplit(")", 1)[1].split()
+                name = (entry / "cmdline").read_bytes()
+            except OSError:
+                continue
+            if name.startswith(b"loopscope-exec"):
+                parents[int(entry.name)] = int(fields[1])
+    hubs = [pid for pid, parent in parents.items() if parent == engine]
+    return [*(pid for pid, parent in parents.items() if parent in hubs), *hubs]
