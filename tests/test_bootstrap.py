@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -158,3 +159,11 @@ def test_constraints_name_versions_and_no_index() -> None:
     pins = [line for line in lines if line]
     assert len(pins) > 50
     assert all(re.fullmatch(r"[A-Za-z0-9._-]+==[^\s;@]+( ; .+)?", pin) for pin in pins)
+
+
+def test_every_direct_dependency_is_pinned() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    wanted = [*project["dependencies"], *(d for extra in project["optional-dependencies"].values() for d in extra)]
+    names = {re.split(r"[^A-Za-z0-9._-]", requirement)[0].lower().replace("_", "-") for requirement in wanted}
+    pinned = {line.split("==")[0] for line in (SCRIPTS / "constraints.txt").read_text().splitlines() if "==" in line}
+    assert names <= pinned, f"not in scripts/constraints.txt: {sorted(names - pinned)}; run `make lock`"
