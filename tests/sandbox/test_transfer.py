@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import tarfile
@@ -143,10 +144,8 @@ def test_a_sparse_terabyte_is_left_out(tmp_path: Path) -> None:
 @given(st.binary(max_size=2000))
 def test_garbage_is_an_error_or_nothing(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
     target = tmp_path_factory.mktemp("g") / "t"
-    try:
+    with contextlib.suppress(TransferError):
         extract(io.BytesIO(data), target)
-    except TransferError:
-        pass
     assert not target.exists() or list(target.parent.iterdir()) == [target]
 
 

@@ -21,7 +21,9 @@ from loopscope.sandbox.shellsteps import added_user, without_installs
 _IGNORED = frozenset(
     ["CMD", "ENTRYPOINT", "EXPOSE", "LABEL", "HEALTHCHECK", "STOPSIGNAL", "MAINTAINER", "ONBUILD", "COMMENT", "VOLUME"]
 )
-_VARIABLE = re.compile(r"\\\$|\$(?:(\w+)|\{(\w+)(?::([-+])([^}]*))?\})")
+_VARIABLE = re.compile(r"\\.|\$(?:(\w+)|\{(\w+)(?::([-+])([^}]*))?\})")
+_PIECE = re.compile(r"""'[^']*'|"(?:\\.|[^"\\])*"|(?:\\.|[^'"\\])+""", re.DOTALL)
+_WORD = re.compile(r"""(?:'[^']*'|"(?:\\.|[^"\\])*"|\\.|[^\s'"\\])+""", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -99,20 +101,26 @@ class _Reader:
         return {**self.args, **self.base_env, **self.plan.env}
 
     def fill(self, text: str, values: Mapping[str, str] | None = None) -> str:
-        """Replace $NAME, ${NAME}, ${NAME:-word} and ${NAME:+word}, as Docker does."""
+        """Replace $NAME, ${NAME}, ${NAME:-word} and ${NAME:+word} outside single quotes, and take quotes off."""
         known = self.env() if values is None else values
 
-        def value(found: re.Match[str]) -> str:
+        def variable(found: re.Match[str]) -> str:
             name, sign, word = found[1] or found[2], found[3], found[4]
             if name is None:
-                return "$"
+                return found[0][1]
             if sign == "-":
                 return known.get(name) or word
             if sign == "+":
                 return word if known.get(name) else ""
             return known.get(name, "")
 
-        return _VARIABLE.sub(value, text)
+        def piece(found: re.Match[str]) -> str:
+            text = found[0]
+            if text[0] == "'":
+                return text[1:-1]
+            return _VARIABLE.sub(variable, text[1:-1] if text[0] == '"' else text)
+
+        return _PIECE.sub(piece, text)
 
     def absolute(self, path: str) -> str:
         joined = PurePosixPath(self.plan.workdir, path)
@@ -138,7 +146,7 @@ class _Reader:
         self.args = {}
 
     def on_arg(self, at: _Instruction) -> None:
-        for word in shlex.split(at.value):
+        for word in _WORD.findall(at.value):
             name, _, default = word.partition("=")
             self.args[name] = self.fill(default) if default else self.global_args.get(name, "")
 
@@ -148,12 +156,12 @@ class _Reader:
             self.plan.env[name] = self.fill(text)
             return
         known = self.env()
-        for word in shlex.split(at.value):
+        for word in _WORD.findall(at.value):
             name, _, text = word.partition("=")
             self.plan.env[name] = self.fill(text, known)
 
     def on_workdir(self, at: _Instruction) -> None:
-        self.plan.workdir = self.absolute(self.fill(at.value.strip().strip("\"'")))
+        self.plan.workdir = self.absolute(self.fill(at.value.strip()))
         self.plan.steps.append(DirStep(self.plan.workdir, at.line))
 
     def on_user(self, at: _Instruction) -> None:
@@ -218,7 +226,7 @@ def _copy_words(value: str) -> tuple[dict[str, str], list[str]]:
             return flags, [str(word) for word in json.loads(value)]
         except ValueError:
             pass
-    return flags, shlex.split(value)
+    return flags, _WORD.findall(value)
 
 
 def _stages(instructions: list[_Instruction]) -> tuple[list[_Instruction], list[list[_Instruction]]]:

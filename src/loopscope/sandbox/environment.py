@@ -76,6 +76,11 @@ class LocalEnvironment(BaseEnvironment):
         """No limit is claimed; fractions of a CPU may be asked for."""
         return EnvironmentResourceCapabilities(fractional_cpus=True)
 
+    @property
+    def ids_mapped(self) -> int:
+        """How many user ids exist inside: 65,536 as root, 1 for an ordinary user."""
+        return self._ids[1] if self._ids else 1
+
     def limits(self) -> dict[str, LimitState]:
         """What really holds of the limits a record names."""
         absent = dict.fromkeys(("cpus", "memory", "processes", "storage"), LimitState.ABSENT)
@@ -117,7 +122,7 @@ class LocalEnvironment(BaseEnvironment):
         plan = self._plan = read_dockerfile(self.environment_dir / "Dockerfile", self._runner.env)
         check_tools(plan, self._toolchain is not None)
         self._ids = bwrap.choose_ids()
-        self._users = Users(plan.users, self._ids[1] if self._ids else 1)
+        self._users = Users(plan.users, self.ids_mapped)
         self._scratch = Scratch(self._scratch_root(), plan.roots | self._more_roots(), self._ids, self._users)
         try:
             self._scratch.create()
