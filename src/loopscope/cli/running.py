@@ -43,15 +43,17 @@ def _run(study: Path, directory: Path | None, bars: Bars, *, score: bool) -> Run
     from loopscope.engine.events import Event
     from loopscope.engine.plan import plan_study
     from loopscope.engine.study import run_study
-    from loopscope.records import locate
+    from loopscope.records import StudyStore, locate
 
     file, target = locate(study, directory)
-    plan = plan_study(file, target)
 
     def notify(event: Event) -> None:
         bars.update(event.phase.value, event.done, event.total, event.message, problem=event.problem)
 
-    with bars.running():
+    store = StudyStore(target)
+    with store.hold(), bars.running():
+        store.sweep()
+        plan = plan_study(file, target)
         result = asyncio.run(run_study(plan, notify, score=score))
     return RunSummary(
         study=plan.spec.name,
@@ -112,13 +114,13 @@ def score(
     known = {found.run_id for found in store.runs()}
     if unknown := sorted(set(runs or ()) - known):
         raise RecordError(f"{study}: no harvested run is called {unknown[0]!r}; see {study / 'runs'}")
-    store.sweep()
     bars = Bars()
 
     def notify(event: Event) -> None:
         bars.update(event.phase.value, event.done, event.total, event.message, problem=event.problem)
 
-    with bars.running():
+    with store.hold(), bars.running():
+        store.sweep()
         scorer = Scorer(store, load_study(study / STUDY_FILE), notify)
         tally = asyncio.run(scorer.score_all(frozenset(runs) if runs else None))
     if json:

@@ -10,11 +10,12 @@ import traceback
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 os.environ.setdefault("HARBOR_TELEMETRY", "0")
 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
 
-import rich
+import harbor.job
 from harbor.job import Job
 from harbor.models.environment_type import EnvironmentType
 from harbor.models.job.config import JobConfig
@@ -22,12 +23,23 @@ from harbor.models.trial.config import AgentConfig, EnvironmentConfig, TaskConfi
 from harbor.models.trial.result import TimingInfo, TrialResult
 from harbor.utils.logger import logger as harbor_logger
 from pydantic import ValidationError
+from rich.progress import Progress
 
 from loopscope.models import EnvironmentSpec
 from loopscope.records import explain
 
 _INNER_ERROR = re.compile(r"^[ |]*(?:[\w.]+\.)?(\w+(?:Error|Exception|Missing\w*)): (.+)$", re.MULTILINE)
 LOCAL_ENVIRONMENT = "loopscope.sandbox.environment:LocalEnvironment"
+
+
+class _NoProgress(Progress):
+    """Jobs run side by side, and Harbor's bars share one console whose stack of live displays they would break."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **{**kwargs, "disable": True})
+
+
+harbor.job.Progress = _NoProgress  # type: ignore[attr-defined]
 
 
 @dataclass(frozen=True)
@@ -52,7 +64,8 @@ class TrialOutcome:
         if info.exception_type == "ExceptionGroup":  # what matters is the error inside
             inner = _INNER_ERROR.findall(info.exception_traceback)
             if inner:
-                return inner[-1]
+                kind, message = inner[-1]
+                return str(kind), str(message)
         return info.exception_type, info.exception_message
 
     @property
@@ -82,7 +95,6 @@ async def run_trial(
     verifier: VerifierConfig,
 ) -> TrialOutcome:
     """Run one trial as a job of its own in `scratch`; never raises for what happens inside."""
-    rich.reconfigure(quiet=True)  # Harbor draws its own progress on the global console
     try:
         config = JobConfig(
             job_name=name,

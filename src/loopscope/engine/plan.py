@@ -90,7 +90,6 @@ def plan_study(file: Path, directory: Path) -> Plan:
     directory = directory.resolve()
     store = StudyStore(directory)
     (directory / "runs").mkdir(parents=True, exist_ok=True)
-    store.sweep()
     tasks = [_prepare(name, file, spec, directory) for name in spec.tasks]
     names = [task.info.name for task in tasks]
     if len(set(names)) != len(names):

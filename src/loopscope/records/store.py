@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 
 from loopscope.models import PreparedTask, RunEvidence, RunRecord, StateScore
 from loopscope.records.durable import RecordError, read_model, sweep, write_model
 from loopscope.records.repository import Repository
+from loopscope.records.studyfile import StudyError
 
 FINAL = "final"
 """Name of the frozen workspace among the states of a run."""
@@ -95,6 +99,26 @@ class StudyStore:
         if not (path / "runs").is_dir():
             raise RecordError(f"{path}: no study here (no runs/); give the directory that `loopscope run` filled")
         return cls(path)
+
+    @contextmanager
+    def hold(self) -> Iterator[None]:
+        """Keep other processes from writing this study while the block runs; the lock ends with its process.
+
+        Raises:
+            StudyError: another process holds it.
+        """
+        self.path.mkdir(parents=True, exist_ok=True)
+        fd = os.open(self.path / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            try:
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise StudyError(
+                    f"{self.path}: another loopscope is running this study; wait for it or stop it first"
+                ) from None
+            yield
+        finally:
+            os.close(fd)
 
     @property
     def tables(self) -> Path:
