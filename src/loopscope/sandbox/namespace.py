@@ -93,29 +93,36 @@ class Process:
 
     def __init__(self, status: socket.socket) -> None:
         self._status = status
-        self._code: int | None = None
+        self._exit = asyncio.create_task(self._receive())
+
+    async def _receive(self) -> int | None:
+        word = await asyncio.get_running_loop().sock_recv(self._status, 64)
+        return int(word[5:]) if word.startswith(b"exit ") else None
 
     async def wait(self) -> int:
         """The exit code, 128 + n for signal n. Raises SandboxGoneError when the sandbox died."""
-        if self._code is None:
-            word = await asyncio.get_running_loop().sock_recv(self._status, 64)
-            if not word.startswith(b"exit "):
-                raise SandboxGoneError("the sandbox is gone: its first process ended or was killed")
-            self._code = int(word[5:])
-        return self._code
+        try:
+            code = await asyncio.shield(self._exit)
+        except ConnectionError:
+            code = None
+        if code is None:
+            raise SandboxGoneError("the sandbox is gone: its first process ended or was killed")
+        return code
 
     async def kill(self) -> None:
-        """Kill the command's whole tree and wait until it is dead."""
-        if self._code is None:
-            try:
-                self._status.send(b"kill")
-                async with asyncio.timeout(_KILL_GRACE_SEC):
-                    await self.wait()
-            except (OSError, SandboxGoneError, TimeoutError):
-                return
+        """Kill the command's whole tree and wait until it is dead; nothing to do when it has ended."""
+        if self._exit.done():
+            return
+        try:
+            self._status.send(b"kill")
+            async with asyncio.timeout(_KILL_GRACE_SEC):
+                await self.wait()
+        except (OSError, SandboxGoneError, TimeoutError):
+            return
 
     def close(self) -> None:
         """Let go of it; a command still running is killed."""
+        self._exit.cancel()
         self._status.close()
 
 

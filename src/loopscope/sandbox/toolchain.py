@@ -196,6 +196,9 @@ def build(packages: Sequence[str] = DEFAULT_PACKAGES, cache: Path | None = None)
     """
     wanted = tuple(sorted(set(packages)))
     python = this_interpreter()
+    if os.geteuid() == 0 and python.root is not None and not python.root.stat().st_mode & 0o001:
+        # Inside, root is another id of the host, which such an installation keeps out.
+        raise SandboxError(f"{python.root}: the sandbox's users cannot read this python: `chmod -R o+rX {python.root}`")
     key = hashlib.sha256(repr((_FORMAT, wanted, python, sys.version)).encode()).hexdigest()[:16]
     root = (cache or cache_root()) / "toolchain"
     root.mkdir(parents=True, exist_ok=True)
