@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from loopscope.agents.search.mutate import Move
 
-_FAMILY_PRIOR = {"constants": 0.55, "flags": 0.5, "choices": 0.5, "structure": 0.35}
+_FAMILY_PRIOR = {"constants": 0.55, "flags": 0.5, "choices": 0.5, "structure": 0.28}
 _STRENGTH = 4.0
 """Observations that a prior is worth."""
 _SITE_GAIN, _SITE_LOSS, _SITE_INERT = 1.5, 0.5, 0.3

@@ -22,6 +22,8 @@ _NOISE_FACTOR = 4.0
 """A gain below this many times the observed noise is measured again before it is believed."""
 _EXPLORE_UNTIL = 2
 """Rounds without a gain after which a worse state that was kept for exploration is given up."""
+_NOTABLE = 0.03
+"""Share of all gains so far that makes a further gain worth following."""
 _PLATEAU = 0.7
 """Chance to go on from a state that scores exactly the same."""
 _TEMPERATURE = 0.05
@@ -90,7 +92,7 @@ class SearchLoop:
             return
         proposer, rng = Proposer(self.seed), random.Random(self.seed + 1)
         proposer.known(best.files)
-        current = best
+        current, baseline = best, best.value
         while not (reason := self._reason_to_stop()):
             proposal = proposer.propose(current.files)
             if proposal is None:
@@ -101,8 +103,14 @@ class SearchLoop:
                 continue
             started = time.monotonic()
             candidate = await self._round(proposal, current, best)
-            verdict = {"gain": candidate.value > current.value, "inert": candidate.value == current.value}
-            proposer.learn(proposal, **verdict, failed=candidate.measured is None)
+            proposer.learn(
+                proposal,
+                gain=candidate.value > current.value,
+                notable=not math.isfinite(baseline)
+                or candidate.value - current.value > _NOTABLE * (best.value - baseline),
+                inert=candidate.value == current.value,
+                failed=candidate.measured is None,
+            )
             setting = all(move.is_setting for move in proposal.moves)
             current, best = self._next(candidate, current, best, setting, rng)
             self.progress.slowest_round = max(self.progress.slowest_round, time.monotonic() - started)

@@ -61,23 +61,24 @@ class Proposer:
             self.known(proposal.files)
         return proposal
 
-    def learn(self, proposal: Proposal, gain: bool, inert: bool = False, failed: bool = False) -> None:
-        """Take in the verdict.
-
-        A step that gained is repeated, one that lost is turned round.
+    def learn(
+        self, proposal: Proposal, gain: bool, notable: bool = True, inert: bool = False, failed: bool = False
+    ) -> None:
+        """Take in the verdict. A step with a notable gain is taken further, one that lost is turned round.
 
         Args:
             proposal: what was tried.
             gain: the score rose.
+            notable: it rose by more than a trifle.
             inert: the score stayed exactly the same.
             failed: there was no score.
         """
         for move in proposal.moves:
             self._bandit.learn(move, gain, inert, 1 / len(proposal.moves))
-        if gain:
+        if gain and notable:
             self._gains.extend(move for move in proposal.moves if move not in self._gains)
             self._follow.extendleft((m.file, m.site, m.onward) for m in proposal.moves if m.onward)
-        elif len(proposal.moves) == 1 and not inert and not failed:
+        elif len(proposal.moves) == 1 and not (gain or inert or failed):
             self._follow.extend((m.file, m.site, m.opposite) for m in proposal.moves if m.opposite)
 
     def _moves(self, files: Files) -> Sequence[Move]:

@@ -50,6 +50,7 @@ class Workspace:
         self.lower_is_better = lower_is_better
         self.files: dict[str, bytes] = {}
         self.round: int | None = None
+        self._workdir = ""
 
     async def bash(self, command: str, kind: StepKind, timeout_sec: float = 60, note: str = "") -> Outcome:
         """Run a command in the work dir; past the timeout everything it started is killed."""
@@ -119,7 +120,7 @@ class Workspace:
         self._record("bash", arguments, output, result.return_code, started, StepKind.COMMIT, status, commit=sha)
 
     async def _absolute(self, name: str) -> str:
-        if not hasattr(self, "_workdir"):
+        if not self._workdir:
             self._workdir = (await self.probe("pwd")).strip() or "/"
         return f"{self._workdir.rstrip('/')}/{name}"
 

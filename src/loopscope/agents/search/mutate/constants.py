@@ -13,10 +13,12 @@ from loopscope.agents.search.mutate.literals import NUMBER, Literal, read_litera
 from loopscope.agents.search.mutate.moves import Edit, Files, Move
 from loopscope.agents.search.mutate.syntax import Source, ancestors, enclosing, parse, walk
 
-PRIOR = {"named": 0.5, "parameter": 0.4, "local": 0.25, "bound": 0.2, "argument": 0.2, "other": 0.08}
+PRIOR = {"named": 0.5, "parameter": 0.4, "local": 0.25, "bound": 0.2, "argument": 0.15, "other": 0.05}
 """Chance that changing a constant of a kind helps, before anything is known."""
 _NUMBERS = ("number_literal", "integer", "float")
-_IDLE_NAME = re.compile(r"seed|version|magic|prime|offset|epoch_?time|port", re.I)
+_IDLE_NAME = re.compile(r"seed|version|magic|prime|offset|epoch_?time|port$", re.I)
+_FORM_NAME = re.compile(r"axis|n?dims?|dtype|ddof|indent|base|ord|shape|encoding|protocol|stacklevel", re.I)
+"""Arguments that say in what form something is, rather than how much of it."""
 _SIZE_NAME = re.compile(
     r"size|count|num|_n\b|\bn_|iter|steps|round|epoch|block|chunk|buf|table|bucket|cap|depth|width|hidden|window|lag|order|rate"
     r"|lr\b|alpha|lambda|ridge|decay|tol|eps|thresh|batch|tries|restart|unroll|tile|limit|max|min|bits|scale|weight|temp|budget"
@@ -94,9 +96,16 @@ def _parsed_sites(source: Source) -> Iterator[_Site]:
             found = _classify(source, node) if literal else None
             if literal and found:
                 kind, name = found
-                if literal.base == 16 or (kind not in ("named", "parameter") and literal.value in (0, 1, 2)):
+                small = literal.value in (0, 1, 2) and kind not in ("named", "parameter")
+                if small or literal.base == 16 or _FORM_NAME.fullmatch(name) or _is_negative(node):
                     kind = "other"  # part of how the code works rather than a setting
                 yield _Site(node.start_byte, node.end_byte, literal, kind, enclosing(source, node), name)
+
+
+def _is_negative(node: Node) -> bool:
+    """Minus something, as in the last element or an error code."""
+    parent = node.parent
+    return parent is not None and parent.type in ("unary_operator", "unary_expression")
 
 
 def _macro_sites(source: Source, node: Node) -> Iterator[_Site]:

@@ -84,7 +84,9 @@ def _calls(source: Source, node: Node, seen: Counter[str], arities: dict[str, li
         edit = Edit(node.start_byte, node.end_byte, inner)
         yield _move(source, node, seen, "unwrap call", "call", (edit,), f"{name} may be redundant here", 0.08)
     for other in arities.get(_signature(source.language, len(given)), []):
-        if other != name and name in arities.get(_signature(source.language, len(given)), []):
+        if other not in (name, enclosing(source, node)) and name in arities.get(
+            _signature(source.language, len(given)), []
+        ):
             edit = Edit(name_node.start_byte, name_node.end_byte, other.encode())
             why = f"{other} takes the same arguments and may be the better way"
             yield _move(source, node, seen, f"call {other}", "call", (edit,), why, 0.2)

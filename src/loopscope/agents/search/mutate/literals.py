@@ -72,17 +72,17 @@ def steps(literal: Literal) -> Iterator[Step]:
 
 def _integer_steps(value: int) -> Iterator[Step]:
     if value == 0:
-        # Nothing is known of the scale of a zero, so the steps are far apart.
-        yield from (Step(f"0 to {big}", big, scale, "x4", "/4") for big, scale in ((1, 0.5), (8, 0.6), (1000, 0.8)))
+        # A zero may switch something off, and says nothing of its scale: the steps are far apart.
+        yield from (Step(f"0 to {big}", big, scale, "x4", "/4") for big, scale in ((1, 0.7), (8, 0.7), (1000, 1.0)))
         return
     if value == 1:
         yield Step("1 to 0", 0, 0.3)
-    for factor, scale in ((4, 1.0), (16, 0.7), (2, 0.6)):
+    for factor, further, scale in ((4, 16, 1.0), (16, 16, 0.7), (2, 4, 0.6)):
         if value * factor <= _LARGEST:
-            yield Step(f"x{factor}", value * factor, scale, f"x{factor}", f"/{factor}")
+            yield Step(f"x{factor}", value * factor, scale, f"x{further}", f"/{factor}")
         if value >= factor:
             # What is too small for the data breaks; what is too large only costs.
-            yield Step(f"/{factor}", max(1, value // factor), 0.6 * scale, f"/{factor}", f"x{factor}")
+            yield Step(f"/{factor}", max(1, value // factor), 0.6 * scale, f"/{further}", f"x{factor}")
     if 1 < value <= 32:
         yield Step("+1", value + 1, 0.3, "+1", "-1")
         yield Step("-1", value - 1, 0.3, "-1", "+1")
@@ -93,12 +93,12 @@ def _integer_steps(value: int) -> Iterator[Step]:
 def _float_steps(value: float) -> Iterator[Step]:
     if value == 0:
         yield from (
-            Step(f"0 to {far}", far, scale, "x4", "/4") for far, scale in ((0.1, 0.5), (1.0, 0.4), (0.001, 0.3))
+            Step(f"0 to {far}", far, scale, "x4", "/4") for far, scale in ((1.0, 1.0), (0.1, 0.7), (0.001, 0.3))
         )
         return
-    for factor, scale in ((4, 1.0), (10, 0.7), (1.5, 0.5)):
-        yield Step(f"x{factor}", value * factor, scale, f"x{factor}", f"/{factor}")
-        yield Step(f"/{factor}", value / factor, scale, f"/{factor}", f"x{factor}")
+    for factor, further, scale in (("4", "10", 1.0), ("10", "10", 0.8), ("1.5", "4", 0.5)):
+        yield Step(f"x{factor}", value * float(factor), scale, f"x{further}", f"/{factor}")
+        yield Step(f"/{factor}", value / float(factor), scale, f"/{further}", f"x{factor}")
     if 0 < value < 1:
         yield Step("halfway to 1", 1 - (1 - value) / 2, 0.6 if value >= 0.5 else 0.3, "halfway to 1", "/1.5")
     yield Step("to 0", 0.0, 0.2)
