@@ -6,7 +6,6 @@ an archive that could write outside the work dir is refused before anything is t
 
 from __future__ import annotations
 
-import shlex
 import tarfile
 import tempfile
 import uuid
@@ -33,8 +32,8 @@ class ReplayAgent(BaseAgent):
         logs_dir: Harbor's directory for the agent's logs.
         state_tar: path on the host of a tar, plain or zstd-compressed, with names relative to the work dir.
         workdir: absolute directory in the sandbox; the environment's working directory by default.
-        remove: path on the host of a NUL-separated list of paths, relative to the work dir, to remove before the state is
-            laid over it; without it the work dir is emptied, because the state is the whole of it.
+        remove: path on the host of a NUL-separated list of paths, relative to the work dir. They are removed before
+            the state is laid over the rest; without the list the work dir is emptied, as the state is the whole of it.
         touch: give every file the present time instead of the saved one (for builds that trust file times).
         kwargs: passed on to Harbor's base class.
     """
@@ -73,28 +72,36 @@ class ReplayAgent(BaseAgent):
 
     @override
     async def run(self, instruction: str, environment: BaseEnvironment, context: AgentContext) -> None:
+        stem = f"{_SCRATCH}-{uuid.uuid4().hex}"
         with tempfile.TemporaryDirectory() as scratch:
             tar = _plain_tar(self._state_tar, Path(scratch))
             members = check_state(tar, self._state_tar)
-            target = f"{_SCRATCH}-{uuid.uuid4().hex}.tar"
-            await environment.upload_file(tar, target)
-            flags = "-xpomf" if self._touch else "-xpof"
-            # The archive's own directory must stand: a work dir that is a mount cannot be removed, only emptied.
             clear = "find . -mindepth 1 -delete"
             if self._remove is not None:
-                clear = "true"
-                if self._remove.stat().st_size:
-                    names = f"/tmp/.remove-{uuid.uuid4().hex}"
-                    await environment.upload_file(self._remove, names)
-                    clear = f"xargs -0 rm -rf -- < {names}"
-            command = (
-                f'test "$PWD" != / && {clear} && tar {flags} {target}; code=$?; rm -f {shlex.quote(target)}; exit $code'
-            )
-            result = await environment.exec(command, cwd=self._workdir, user="root")
+                clear = f"xargs -0 rm -rf -- < {stem}.remove" if check_names(self._remove) else "true"
+                await environment.upload_file(self._remove, f"{stem}.remove")
+            await environment.upload_file(tar, f"{stem}.tar")
+        unpack = f"tar {'-xpomf' if self._touch else '-xpof'} {stem}.tar"
+        # The work dir itself must stand: where it is a mount it cannot be removed, only emptied.
+        command = f'test "$PWD" != / && {clear} && {unpack}; code=$?; rm -f {stem}.tar {stem}.remove; exit $code'
+        result = await environment.exec(command, cwd=self._workdir, user="root")
         if result.return_code != 0:
             detail = (result.stderr or result.stdout or "no output").strip().splitlines()[-1:]
             raise StateError(f"{self._state_tar}: could not be unpacked in the sandbox: {''.join(detail)}")
         context.metadata = {"replayed_files": members}
+
+
+def check_names(path: Path) -> int:
+    """Number of paths in a NUL-separated list that is safe to remove.
+
+    Raises:
+        StateError: a path is absolute or climbs out of the work dir.
+    """
+    names = [name for name in path.read_bytes().split(b"\0") if name]
+    for name in names:
+        if name.startswith(b"/") or not set(name.split(b"/")).isdisjoint((b"..", b".", b"")):
+            raise StateError(f"{path}: {name!r} does not name something in the work dir; not replayed")
+    return len(names)
 
 
 def _plain_tar(path: Path, scratch: Path) -> Path:

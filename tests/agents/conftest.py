@@ -1,0 +1,19 @@
+from __future__ import annotations
+
+import functools
+
+import pytest
+
+from loopscope.sandbox.probe import Probe, probe_now
+
+
+@functools.cache
+def _probe() -> Probe:
+    return probe_now()
+
+
+@pytest.fixture(autouse=True)
+def needs_sandbox(request: pytest.FixtureRequest) -> None:
+    """Where sandboxes do not work, that is a failure: nothing of loopscope's runs then."""
+    if request.node.get_closest_marker("sandbox") and not _probe().works:
+        pytest.fail(_probe().message, pytrace=False)
