@@ -1,0 +1,282 @@
+"""The first page: who did how well, by category, how they worked, and every task at a glance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from loopscope.report import figures as fig
+from loopscope.report import format as fmt
+from loopscope.report.format import Cell
+from loopscope.report.glossary import DIAGNOSTICS, GROUPS, PROCESS, Term, term
+from loopscope.report.inputs import OVERALL, StudyInputs
+from loopscope.report.pages.chart import Chart, chart
+from loopscope.report.tables import MeasureRow, OutcomeRow
+from loopscope.report.text import file_name, one_line
+
+
+@dataclass(frozen=True)
+class AgentLine:
+    """One row of the leaderboard table."""
+
+    rank: str
+    agent: str
+    harness: str
+    model: str
+    avg: Cell
+    best: Cell
+    support: str
+    missing: int
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One small chart with its heading and a table of the same by category."""
+
+    title: str
+    term: Term | None
+    chart: Chart | None
+    note: str
+    columns: tuple[str, ...] = ()
+    rows: tuple[tuple[str, tuple[Cell, ...]], ...] = ()
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Rows by columns of cells."""
+
+    columns: tuple[tuple[str, str, str], ...]
+    """Name, anchor on the definitions page, group."""
+    groups: tuple[tuple[str, int], ...]
+    rows: tuple[tuple[str, tuple[Cell, ...]], ...]
+
+
+@dataclass(frozen=True)
+class TaskLine:
+    """One task with the score of each agent."""
+
+    name: str
+    title: str
+    category: str
+    facts: str
+    cells: tuple[tuple[Cell, str, str], ...]
+    """avg@k, best@k as text, link to the runs."""
+
+
+@dataclass(frozen=True)
+class OverviewPage:
+    """Everything of index.html."""
+
+    lead: str
+    facts: tuple[tuple[str, str, str], ...]
+    """Name, number, note."""
+    leaderboard: tuple[AgentLine, ...]
+    chart: Chart | None
+    categories: tuple[Panel, ...]
+    process: tuple[Panel, ...]
+    diagnostics: Grid
+    agents: tuple[str, ...]
+    tasks: tuple[TaskLine, ...]
+    figures: tuple[fig.Figure, ...]
+    """To be written as files beside the page."""
+
+
+def overview(inputs: StudyInputs) -> OverviewPage:
+    """Lay out the first page."""
+    main = _outcome_figure(inputs, OVERALL, "leaderboard")
+    categories = [(c, _outcome_figure(inputs, c, f"category-{file_name(c)}")) for c in inputs.categories]
+    process = {t.key: _process_figure(inputs, t) for t in PROCESS}
+    diagnostics = _diagnostics(inputs)
+    found = [main, *(f for _, f in categories), *process.values(), _heat_figure(diagnostics)]
+    return OverviewPage(
+        lead=_lead(inputs),
+        facts=_facts(inputs),
+        leaderboard=tuple(_agent_line(inputs, i, a) for i, a in enumerate(inputs.agents, 1)),
+        chart=chart(main) if inputs.agents else None,
+        categories=tuple(Panel(c, None, chart(f, 420), _support(inputs, c)) for c, f in categories),
+        process=tuple(_process_panel(inputs, t, process[t.key]) for t in PROCESS),
+        diagnostics=diagnostics,
+        agents=inputs.agents,
+        tasks=_tasks(inputs),
+        figures=tuple(found) if inputs.agents else (),
+    )
+
+
+def _lead(inputs: StudyInputs) -> str:
+    study = inputs.study
+    scored = sum(r.final_score is not None for r in inputs.runs)
+    runs = len(inputs.runs)
+    if not runs:
+        return "This study has no finished run yet."
+    text = (
+        f"{fmt.plural(len(inputs.agents), 'agent')} on {fmt.plural(len(study.tasks), 'task')}, "
+        f"{fmt.plural(study.k, 'rollout')} each: {fmt.plural(runs, 'run')}, {scored:,} with a final score."
+    )
+    best = [r for r in inputs.outcome if r.category == OVERALL and r.avg_at_k is not None]
+    if not best:
+        return text + " No agent has a score."
+    top = max(r.avg_at_k or 0.0 for r in best)
+    names = [one_line(a, 60) for a in inputs.agents if any(r.agent == a and r.avg_at_k == top for r in best)]
+    who = _listing(names) if len(names) <= 3 else f"{len(names)} agents"
+    return f"{text} {who} {'has' if len(names) == 1 else 'share'} the highest avg@{study.k}, {fmt.score(top)}."
+
+
+def _listing(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else ", ".join(names[:-1]) + " and " + names[-1]
+
+
+def _facts(inputs: StudyInputs) -> tuple[tuple[str, str, str], ...]:
+    missing = sum(r.final_score is None for r in inputs.runs)
+    scored = sum(c.score is not None for rows in inputs.checkpoints.values() for c in rows)
+    runs_note = "all scored" if not missing else f"{missing:,} without a final score"
+    seeds = ", ".join(str(s) for s in inputs.study.seeds[:12]) + (", …" if len(inputs.study.seeds) > 12 else "")
+    return (
+        ("Runs", f"{len(inputs.runs):,}", runs_note if inputs.runs else "none yet"),
+        ("Commits", f"{sum(r.n_commits for r in inputs.runs):,}", f"{scored:,} with a score"),
+        ("Tasks", f"{len(inputs.study.tasks):,}", f"in {fmt.plural(len(inputs.categories), 'category', 'categories')}"),
+        ("Rollouts per task, k", f"{inputs.study.k}", f"seeds {seeds}" if seeds else ""),
+    )
+
+
+def _rows(rows: Iterable[OutcomeRow], category: str) -> dict[str, OutcomeRow]:
+    return {r.agent: r for r in rows if r.category == category}
+
+
+def _outcome_figure(inputs: StudyInputs, category: str, name: str) -> fig.Figure:
+    found = _rows(inputs.outcome, category)
+    k = inputs.study.k
+    bars = [
+        fig.Bar(
+            one_line(agent, 90),
+            found[agent].avg_at_k if agent in found else None,
+            found[agent].best_at_k if agent in found else None,
+            f"{found[agent].n_missing} missing" if agent in found and found[agent].n_missing else _none(agent, found),
+        )
+        for agent in inputs.agents
+    ]
+    where = "over all tasks" if category == OVERALL else f"in {one_line(category, 60)}"
+    title = f"avg@{k} (solid) and best@{k} (whole bar) {where}"
+    return fig.bars(name, title, bars, solid=f"avg@{k}", total=f"best@{k}")
+
+
+def _none(agent: str, found: dict[str, OutcomeRow]) -> str:
+    return "" if agent in found and found[agent].avg_at_k is not None else "no score"
+
+
+def _support(inputs: StudyInputs, category: str) -> str:
+    tasks = sum(t.category == category for t in inputs.study.tasks)
+    runs = [r for r in inputs.runs if r.category == category]
+    missing = sum(r.final_score is None for r in runs)
+    text = f"{fmt.plural(tasks, 'task')}, n = {fmt.plural(len(runs), 'run')}"
+    return f"{text}, {missing} without a score" if missing else text
+
+
+def _agent_line(inputs: StudyInputs, rank: int, agent: str) -> AgentLine:
+    row = _rows(inputs.outcome, OVERALL).get(agent)
+    entry = next((a for a in inputs.study.agents if a.label == agent), None)
+    why = "no run of this agent has a final score"
+    avg, best = (row.avg_at_k, row.best_at_k) if row else (None, None)
+    return AgentLine(
+        rank=str(rank) if avg is not None else fmt.DASH,
+        agent=one_line(agent, 90),
+        harness=one_line((entry.harness if entry else None) or "", 60),
+        model=one_line((entry.model if entry else None) or "", 60),
+        avg=Cell(fmt.score(avg), None if avg is not None else why),
+        best=Cell(fmt.score(best), None if best is not None else why),
+        support=f"{fmt.plural(row.n_tasks, 'task')}, n = {row.n_runs}" if row else "no runs",
+        missing=row.n_missing if row else 0,
+    )
+
+
+def _process_figure(inputs: StudyInputs, t: Term) -> fig.Figure:
+    found = {r.agent: r for r in inputs.process if r.category == OVERALL and r.measure == t.key}
+    bars = [
+        fig.Bar(
+            one_line(agent, 90),
+            found[agent].value if agent in found else None,
+            note=f"n = {found[agent].n_runs}" if agent in found and found[agent].value is not None else "no value",
+        )
+        for agent in inputs.agents
+    ]
+    return fig.bars(f"process-{t.key}", f"{t.name}, mean over tasks", bars, solid=t.name)
+
+
+def _process_panel(inputs: StudyInputs, t: Term, figure: fig.Figure) -> Panel:
+    found = {(r.agent, r.category): r for r in inputs.process if r.measure == t.key}
+    rows = tuple(
+        (one_line(a, 60), tuple(measure_cell(found.get((a, c)), t, 1.0) for c in inputs.categories))
+        for a in inputs.agents
+    )
+    runs = [found[a, OVERALL].n_runs for a in inputs.agents if (a, OVERALL) in found]
+    span = (
+        f"n = {min(runs)}" if runs and min(runs) == max(runs) else f"n = {min(runs)}–{max(runs)}" if runs else "n = 0"
+    )
+    drawn = chart(figure, 420) if inputs.agents else None
+    return Panel(t.name, t, drawn, f"{span} runs per agent", tuple(one_line(c, 40) for c in inputs.categories), rows)
+
+
+def measure_cell(row: MeasureRow | None, t: Term, top: float) -> Cell:
+    """A measure with its shade, or a dash with the reason."""
+    if row is None or row.value is None:
+        return Cell(fmt.DASH, t.missing)
+    return Cell(t.show(row.value), None, fmt.heat(row.value, top), row.value)
+
+
+def _diagnostics(inputs: StudyInputs) -> Grid:
+    rows = {(r.agent, r.measure): r for r in inputs.diagnostics if r.category == OVERALL}
+    present = {m for _, m in rows}
+    order = [t.key for t in DIAGNOSTICS if t.key in present] + sorted(present - {t.key for t in DIAGNOSTICS})
+    terms = sorted((term(key) for key in order), key=lambda t: (*GROUPS, "Other").index(t.group))
+    tops = {t.key: max((r.value or 0.0 for (_, m), r in rows.items() if m == t.key), default=0.0) for t in terms}
+    groups: dict[str, int] = {}
+    for t in terms:
+        groups[t.group] = groups.get(t.group, 0) + 1
+    return Grid(
+        columns=tuple((one_line(t.name, 40), t.key, t.group) for t in terms),
+        groups=tuple(groups.items()),
+        rows=tuple(
+            (one_line(a, 60), tuple(measure_cell(rows.get((a, t.key)), t, tops[t.key]) for t in terms))
+            for a in inputs.agents
+        ),
+    )
+
+
+def _heat_figure(grid: Grid) -> fig.Figure:
+    columns = [
+        fig.HeatColumn(
+            name,
+            tuple(cells[i].text for _, cells in grid.rows),
+            tuple(cells[i].heat for _, cells in grid.rows),
+            support=group == "Exposure",
+        )
+        for i, (name, _, group) in enumerate(grid.columns)
+    ]
+    title = "Behavioral diagnostics; a stronger shade is larger within its column, not better"
+    return fig.heat_map("diagnostics", title, [agent for agent, _ in grid.rows], columns)
+
+
+def _tasks(inputs: StudyInputs) -> tuple[TaskLine, ...]:
+    found = {(r.agent, r.task): r for r in inputs.task_scores}
+    lines = []
+    for task in sorted(inputs.study.tasks, key=lambda t: (t.category, t.name)):
+        cells = []
+        for agent in inputs.agents:
+            row = found.get((agent, task.name))
+            avg, best = (row.avg_at_k, row.best_at_k) if row else (None, None)
+            why = "no run of this agent on this task has a final score"
+            cell = Cell(fmt.score(avg), None if avg is not None else why, fmt.heat(avg), avg)
+            link = "runs.html#" + urlencode({"task": task.name, "agent": agent})
+            note = f"best {fmt.score(best)}" + (f", {row.n_missing} missing" if row and row.n_missing else "")
+            cells.append((cell, note if avg is not None else "", link))
+        facts = [task.metric or "", "timed" if task.timed else ""]
+        lines.append(
+            TaskLine(
+                one_line(task.name, 60),
+                one_line(task.title or task.name, 90),
+                one_line(task.category, 40),
+                one_line(" · ".join(f for f in facts if f), 90),
+                tuple(cells),
+            )
+        )
+    return tuple(lines)

@@ -1,0 +1,301 @@
+"""The page of one run: what happened, why, and every commit behind it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from loopscope.report import curve
+from loopscope.report import format as fmt
+from loopscope.report.format import Cell
+from loopscope.report.glossary import MEASURES
+from loopscope.report.inputs import RunFiles, StudyInputs
+from loopscope.report.pages.chart import Chart, chart
+from loopscope.report.pages.commits import (
+    CommitView,
+    ScoreView,
+    commit_views,
+    cut_outputs,
+    kind_of,
+    score_missing,
+    score_view,
+)
+from loopscope.report.pages.runs import final_missing, run_href, status_words
+from loopscope.report.tables import CheckpointRow, DipRow, RunRow
+from loopscope.report.text import cut, one_line, url, visible
+
+_FILES = (
+    ("record.json", "the record of the rollout"),
+    ("evidence.json", "the gate's decisions and grades"),
+    ("transcript.json", "what the agent did"),
+    ("scores", "every verification"),
+    ("repository", "the agent's repository, as salvaged"),
+    ("workspace.tar.zst", "the workspace as it was left"),
+    ("native", "the agent's own logs"),
+)
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One number at the head of the page."""
+
+    name: str
+    cell: Cell
+    note: str = ""
+    anchor: str = ""
+
+
+@dataclass(frozen=True)
+class DipView:
+    """One dip episode."""
+
+    episode: int
+    start: int | None
+    before: str
+    low: str
+    depth: str
+    target: int | None
+    recovered: Cell
+    length: str
+    credit: Cell
+
+
+@dataclass(frozen=True)
+class RunPage:
+    """Everything of one run's page."""
+
+    run_id: str
+    task: str
+    title: str
+    category: str
+    agent: str
+    seed: int
+    subtitle: str
+    status: str
+    status_key: str
+    status_note: str
+    story: tuple[str, ...]
+    facts: tuple[Fact, ...]
+    minor: tuple[tuple[str, Cell], ...]
+    chart: Chart | None
+    kinds: frozenset[str]
+    """Marks that occur on the curve, for the legend."""
+    problems: tuple[tuple[str, str], ...]
+    flags: tuple[str, ...]
+    dips: tuple[DipView, ...]
+    commits: tuple[CommitView, ...]
+    final: ScoreView | None
+    final_missing: str
+    files: tuple[tuple[str, str, str], ...]
+    """Name, link, what it is."""
+    earlier: tuple[str, str] | None
+    later: tuple[str, str] | None
+
+
+def run_page(inputs: StudyInputs, index: int, folder: Path) -> RunPage:
+    """Lay out the page of `inputs.runs[index]`; `folder` is where the page will be, for its links."""
+    run = inputs.runs[index]
+    rows = inputs.checkpoints.get(run.run_id, ())
+    dips = inputs.dips.get(run.run_id, ())
+    files = inputs.open_run(run.run_id)
+    try:
+        commits = commit_views(rows, files)
+        final = files.scores.get("final")
+        task = next((t for t in inputs.study.tasks if t.name == run.task), None)
+        words, note = status_words(run.status)
+        return RunPage(
+            run_id=run.run_id,
+            task=one_line(run.task, 80),
+            title=one_line((task.title if task else "") or run.task, 90),
+            category=one_line(run.category, 40),
+            agent=one_line(run.agent, 90),
+            seed=run.seed,
+            subtitle=" · ".join(one_line(p, 60) for p in (run.harness, run.model) if p),
+            status=words,
+            status_key=run.status,
+            status_note=note,
+            story=_story(run, rows, dips),
+            facts=_facts(run),
+            minor=_minor(run),
+            chart=_chart(run, rows, files),
+            kinds=frozenset(kind_of(r) for r in rows) | ({"missing"} if run.final_score is None else set()),
+            problems=_problems(run, files),
+            flags=tuple(one_line(f, 120) for f in run.flags),
+            dips=tuple(_dip(d, rows) for d in dips),
+            commits=commits,
+            final=cut_outputs(score_view(final, files)) if final else None,
+            final_missing=final_missing(run) or "",
+            files=_links(files.directory, folder),
+            earlier=_neighbour(inputs, index - 1),
+            later=_neighbour(inputs, index + 1),
+        )
+    finally:
+        if files.repository is not None:
+            files.repository.close()
+
+
+def _neighbour(inputs: StudyInputs, index: int) -> tuple[str, str] | None:
+    if not 0 <= index < len(inputs.runs):
+        return None
+    run = inputs.runs[index]
+    return run_href(run.run_id).removeprefix("runs/"), one_line(f"{run.task} · {run.agent} · seed {run.seed}", 90)
+
+
+def _story(run: RunRow, rows: Sequence[CheckpointRow], dips: Sequence[DipRow]) -> tuple[str, ...]:
+    """What happened, in sentences made of the tables only."""
+    if not rows:
+        return ("The agent made no commit, so only what it left at the end could be scored.",)
+    lines = []
+    removed = sum(not r.canonical for r in rows)
+    first = f"{fmt.plural(len(rows), 'commit')}"
+    first += (
+        f", of which {removed} only kept the books and {'does' if removed == 1 else 'do'} not count" if removed else ""
+    )
+    scored = [r for r in rows if r.canonical and r.score is not None]
+    if not scored:
+        return (f"{first}. None of them has a score.",)
+    best = max(scored, key=lambda r: r.score or 0.0)
+    lines.append(f"{first}. The best step scored {fmt.score(best.score)}, at commit {best.position + 1}.")
+    if dips:
+        fixed = sum(d.target_sha is not None for d in dips)
+        deepest = max(d.depth if d.depth is not None else d.before - d.low for d in dips)
+        lines.append(
+            f"{fmt.plural(len(dips), 'dip')}, the deepest by {fmt.score(deepest)}; "
+            f"{fixed} recovered in full or in part."
+        )
+    else:
+        lines.append("No commit fell by more than 0.01 below the one before it.")
+    if run.final_score is not None and best.score is not None:
+        gap = best.score - run.final_score
+        if gap >= fmt.EPS:
+            lines.append(f"The final state scores {fmt.score(run.final_score)}, {fmt.score(gap)} below the best step.")
+        else:
+            lines.append(f"The final state scores {fmt.score(run.final_score)}: the best step was kept.")
+    failures = sum(r.build_failures or 0 for r in rows)
+    if failures:
+        lines.append(f"{fmt.plural(failures, 'build')} failed on the way.")
+    missing = sum(r.score is None for r in rows)
+    if missing:
+        lines.append(f"{fmt.plural(missing, 'commit')} {'has' if missing == 1 else 'have'} no score.")
+    return tuple(lines)
+
+
+def _facts(run: RunRow) -> tuple[Fact, ...]:
+    def cell(value: float | None, why: str) -> Cell:
+        return Cell(fmt.score(value), None if value is not None else why)
+
+    spread = f"spread {fmt.score(run.final_spread)}" if run.final_spread is not None else "measured once"
+    return (
+        Fact(
+            "Final score",
+            cell(run.final_score, final_missing(run) or ""),
+            spread if run.final_score is not None else "",
+            "final",
+        ),
+        Fact("Best step", cell(run.best_step_score, "no checkpoint has a score"), "", "score"),
+        Fact("C1 Framing", cell(run.c1, "the run has no checkpoint"), "", "c1"),
+        Fact("C2 Execution", cell(run.c2, "no checkpoint could be observed"), _c2_note(run), "c2"),
+        Fact("C3 Feedback", cell(run.c3, "the run has no scored agent checkpoint"), _c3_note(run), "c3"),
+    )
+
+
+def _c2_note(run: RunRow) -> str:
+    low = run.c2_unobserved_as_zero
+    if run.c2 is None or low is None or abs(low - run.c2) < 5e-4:
+        return ""
+    return f"{fmt.score(low)} if unobserved counts as 0"
+
+
+def _c3_note(run: RunRow) -> str:
+    return (
+        "" if run.c3 is None else f"over {fmt.plural(run.rounds_T or 0, 'round')}, {fmt.plural(run.n_dips or 0, 'dip')}"
+    )
+
+
+def _minor(run: RunRow) -> tuple[tuple[str, Cell], ...]:
+    def cell(text: str, why: str = "not recorded") -> Cell:
+        return Cell(text, why if text == fmt.DASH else None)
+
+    rest = [
+        (MEASURES[k].name, getattr(run, k), MEASURES[k]) for k in MEASURES if k not in ("c1", "c2", "c3", "last_rising")
+    ]
+    return (
+        ("Wall clock", cell(fmt.seconds(run.duration_sec))),
+        ("Agent's time", cell(fmt.seconds(run.agent_sec))),
+        ("Cost", cell(fmt.usd(run.cost_usd))),
+        ("Tokens", cell(fmt.tokens(run.tokens))),
+        ("Tool calls", cell(fmt.count(run.tool_calls))),
+        *(
+            (name, cell(t.show(value), "not defined for this run: " + t.missing.replace("of this agent ", "")))
+            for name, value, t in rest
+        ),
+    )
+
+
+def _chart(run: RunRow, rows: Sequence[CheckpointRow], files: RunFiles) -> Chart | None:
+    if not rows:
+        return None
+    points = [
+        curve.Point(
+            number=r.position + 1,
+            label=f"{r.position + 1}: {one_line(r.subject, 70)}",
+            score=r.score,
+            low=r.score_min,
+            high=r.score_max,
+            water=r.high_water,
+            kind=kind_of(r),
+            note=_tip(r),
+        )
+        for r in rows
+    ]
+    final = files.scores.get("final")
+    rewards = final.rewards if final else ()
+    ends = (float(rewards[0]), float(rewards[-1])) if rewards else (None, None)
+    title = f"Score per commit: {one_line(run.task, 60)}, {one_line(run.agent, 60)}, seed {run.seed}"
+    return chart(curve.run_curve("curve", title, points, curve.FinalPoint(run.final_score, *ends)))
+
+
+def _tip(row: CheckpointRow) -> str:
+    if row.score is None:
+        return f"{fmt.DASH} {score_missing(row)}"
+    text = f"score {fmt.score(row.score)}"
+    if row.score_min is not None and row.score_max is not None and row.score_max > row.score_min:
+        text += f" ({fmt.score(row.score_min)} to {fmt.score(row.score_max)})"
+    words = {"dip": "dip", "recovery": "recovery", "removed": "not counted", "initial": "initial state"}
+    return f"{text}, {words[kind_of(row)]}" if kind_of(row) in words else text
+
+
+def _problems(run: RunRow, files: RunFiles) -> tuple[tuple[str, str], ...]:
+    if files.record is not None and files.record.problems:
+        found = [(one_line(f"{p.stage}: {p.kind}", 80), cut(p.message, 1200)) for p in files.record.problems]
+    else:
+        found = [("problem", visible(p)[:1200]) for p in run.problems]
+    return (*found, *(("records", visible(u)) for u in files.unreadable))
+
+
+def _dip(dip: DipRow, rows: Sequence[CheckpointRow]) -> DipView:
+    numbers = {r.sha: r.position + 1 for r in rows}
+    target = numbers.get(dip.target_sha or "")
+    never = None if dip.target_sha is not None else "nothing after it scored higher"
+    return DipView(
+        episode=dip.episode,
+        start=numbers.get(dip.start_sha or ""),
+        before=fmt.score(dip.before),
+        low=fmt.score(dip.low),
+        depth=fmt.score(dip.depth),
+        target=target,
+        recovered=Cell(fmt.DASH if never else fmt.score(dip.recovered_to), never),
+        length=fmt.count(dip.length),
+        credit=Cell(fmt.score(dip.credit), None if dip.credit is not None else "not defined"),
+    )
+
+
+def _links(directory: Path, folder: Path) -> tuple[tuple[str, str, str], ...]:
+    """Files of the run that exist, as links relative to its page; only names we gave, never an agent's."""
+    return tuple(
+        (name, url(os.path.relpath(directory / name, folder)), words)
+        for name, words in _FILES
+        if (directory / name).exists() and not (directory / name).is_symlink()
+    )

@@ -1,0 +1,442 @@
+"""A study made up for the report's tests: real records, real repositories, tables in the shape that analysis writes.
+
+The numbers are drawn, not computed by the measures: the report must show what the tables say, whatever it is.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from dulwich.objects import Blob, Tree
+from dulwich.repo import Repo
+
+from loopscope.models import Commit, CommitOrigin, Problem, RunRecord, RunStatus, StateScore, Usage, Verification
+from loopscope.models import VerificationStatus as Ended
+from loopscope.records import StudyStore, write_model
+
+START = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)
+HOSTILE = "<script>document.title='owned'</script>\x1b[31mred\x1b[0m \u202eevil\u202c & \"quotes\" </script><!-- \x00"
+
+
+@dataclass
+class Study:
+    """What the study holds."""
+
+    agents: Sequence[str] = ("search", "oracle", "nop")
+    tasks: Sequence[tuple[str, str]] = (
+        ("csv_groupby", "System optimization"),
+        ("addition_chains", "Puzzle"),
+        ("coupled_forecast", "Modelling"),
+    )
+    seeds: Sequence[int] = (1, 2, 3)
+    commits: int = 12
+    """Of a `search` run; `oracle` makes two, `nop` none, any other six."""
+    dips: bool = True
+    hostile: bool = False
+    failed: Sequence[str] = ()
+    """Run ids whose environment failed."""
+    files: dict[str, str] = field(default_factory=dict)
+    """More files that every commit carries."""
+
+
+RUN_COLUMNS: dict[str, Any] = {
+    "run_id": pl.String, "task": pl.String, "category": pl.String, "agent": pl.String, "harness": pl.String,
+    "model": pl.String, "seed": pl.Int64, "status": pl.String, "final_score": pl.Float64, "final_spread": pl.Float64,
+    "best_step_score": pl.Float64, "n_commits": pl.Int64, "n_checkpoints": pl.Int64, "rounds_T": pl.Int64,
+    "duration_sec": pl.Float64, "agent_sec": pl.Float64, "cost_usd": pl.Float64, "tokens": pl.Int64,
+    "tool_calls": pl.Int64, "c1": pl.Float64, "c2": pl.Float64, "c3": pl.Float64, "c2_unobserved_as_zero": pl.Float64,
+    "peak_retention": pl.Float64, "dip_rate": pl.Float64, "dip_depth": pl.Float64, "recovery_credit": pl.Float64,
+    "n_dips": pl.Int64, "best_observed": pl.Float64, "early_capture": pl.Float64, "later_headroom": pl.Float64,
+    "builds_per_round": pl.Float64, "rounds_with_build_errors": pl.Float64, "build_coverage": pl.Float64,
+    "gain_density": pl.Float64, "peak_position": pl.Float64, "monotonicity": pl.Float64, "trace_coverage": pl.Float64,
+    "last_rising": pl.Boolean, "flags": pl.List(pl.String), "problems": pl.List(pl.String),
+}  # fmt: skip
+CHECKPOINT_COLUMNS: dict[str, Any] = {
+    "run_id": pl.String, "position": pl.Int64, "canonical_index": pl.Int64, "sha": pl.String, "subject": pl.String,
+    "commit_time": pl.Datetime("us", "UTC"), "score": pl.Float64, "score_min": pl.Float64, "score_max": pl.Float64,
+    "n_verifications": pl.Int64, "status": pl.String, "high_water": pl.Float64, "canonical": pl.Boolean,
+    "initial": pl.Boolean, "gate_reason": pl.String, "grade": pl.String, "delivered": pl.Boolean, "builds": pl.Int64,
+    "build_failures": pl.Int64, "candidates": pl.Int64, "is_dip_start": pl.Boolean, "is_recovery": pl.Boolean,
+    "dip_episode": pl.Int64,
+}  # fmt: skip
+DIP_COLUMNS: dict[str, Any] = {
+    "run_id": pl.String, "episode": pl.Int64, "start_sha": pl.String, "low_sha": pl.String, "target_sha": pl.String,
+    "before": pl.Float64, "low": pl.Float64, "recovered_to": pl.Float64, "depth": pl.Float64, "length": pl.Int64,
+    "rho": pl.Float64, "credit": pl.Float64,
+}  # fmt: skip
+OUTCOME_COLUMNS: dict[str, Any] = {
+    "agent": pl.String, "category": pl.String, "k": pl.Int64, "n_tasks": pl.Int64, "n_runs": pl.Int64,
+    "n_missing": pl.Int64, "avg_at_k": pl.Float64, "best_at_k": pl.Float64,
+}  # fmt: skip
+MEASURE_COLUMNS: dict[str, Any] = {
+    "agent": pl.String, "category": pl.String, "measure": pl.String, "value": pl.Float64, "n_tasks": pl.Int64,
+    "n_runs": pl.Int64,
+}  # fmt: skip
+TASK_COLUMNS: dict[str, Any] = {
+    "agent": pl.String, "task": pl.String, "category": pl.String, "k": pl.Int64, "avg_at_k": pl.Float64,
+    "best_at_k": pl.Float64, "n_missing": pl.Int64,
+}  # fmt: skip
+PROCESS = ("c1", "c2", "c3")
+DIAGNOSTICS = (
+    "best_observed", "early_capture", "later_headroom", "builds_per_round", "rounds_with_build_errors",
+    "build_coverage", "peak_retention", "dip_rate", "dip_depth", "recovery_credit", "rounds_T",
+)  # fmt: skip
+
+Row = dict[str, Any]
+
+
+def make(path: Path, study: Study | None = None) -> Path:
+    """Write the study and give its directory back."""
+    study = study or Study()
+    rows: list[Row] = []
+    checkpoints: list[Row] = []
+    dips: list[Row] = []
+    for task, category in study.tasks:
+        for agent in study.agents:
+            for seed in study.seeds:
+                rows.append(_run(path, study, (task, category), agent, seed, checkpoints, dips))
+    (path / "runs").mkdir(parents=True, exist_ok=True)
+    _tables(path / "tables", study, rows, checkpoints, dips)
+    return path
+
+
+def _run(
+    path: Path,
+    study: Study,
+    task: tuple[str, str],
+    agent: str,
+    seed: int,
+    checkpoints: list[Row],
+    dips: list[Row],
+) -> Row:
+    run_id = f"{task[0]}__{agent}__s{seed}"
+    draw = random.Random(run_id)
+    failed = run_id in study.failed
+    n = 0 if failed or agent == "nop" else 2 if agent == "oracle" else study.commits if agent == "search" else 6
+    directory = path / "runs" / run_id
+    directory.mkdir(parents=True)
+    commits = _repository(directory / "repository", study, draw, n) if n else ()
+    curve = _curve(draw, n, study.dips)
+    store = StudyStore(path).run(run_id)
+    mine = _checkpoints(run_id, study, commits, curve, draw)
+    _mark_dips(run_id, mine, dips)
+    checkpoints += mine
+    for commit, row in zip(commits, mine, strict=True):
+        store.write_score(_score(commit.scored_tree, run_id, row["score"], study, draw))
+    final = None if failed else (mine[-1]["score"] if mine and mine[-1]["score"] is not None else 0.05)
+    if final is not None:
+        store.write_score(_score("final", run_id, final, study, draw))
+    problem = Problem(
+        kind="bwrap", stage="environment", message="no user namespace " + (HOSTILE if study.hostile else "")
+    )
+    write_model(
+        directory / "record.json",
+        RunRecord(
+            run_id=run_id,
+            study="synthetic",
+            task=task[0],
+            task_hash="0" * 8,
+            category=task[1],
+            agent=agent,
+            harness=f"{agent} 1",
+            seed=seed,
+            status=RunStatus.ENVIRONMENT_ERROR if failed else RunStatus.DEADLINE,
+            problems=(problem,) if failed else (),
+            started_at=START,
+            finished_at=START + timedelta(minutes=2),
+            timings={"agent_sec": 75.0, "total_sec": 81.5},
+            budget_sec=90,
+            environment="local",
+            usage=Usage(),
+            commits=commits,
+            has_transcript=False,
+        ),
+    )
+    return _run_row(run_id, task, agent, seed, final, mine, [d for d in dips if d["run_id"] == run_id], failed)
+
+
+def _repository(path: Path, study: Study, draw: random.Random, n: int) -> tuple[Commit, ...]:
+    path.mkdir()
+    repo = Repo.init_bare(str(path))
+    lines = [f"value_{i} = {draw.randint(0, 99)}" for i in range(60)]
+    found: list[Commit] = []
+    for i in range(n):
+        if i:
+            for _ in range(3):
+                lines[draw.randrange(60)] = f"value_{draw.randrange(60)} = {draw.randint(0, 99)}  # step {i}"
+        text = "\n".join(lines) + "\n"
+        if study.hostile:
+            text += HOSTILE.replace("\x00", "") + "\n"
+        tree = Tree()
+        names = {"solve.py": text, "NOTES.md": f"step {i}\n", **study.files}
+        if study.hostile:
+            names["<img src=x onerror=alert(1)>\u202e.py"] = f"print({i})\n"
+        for name, content in sorted(names.items()):
+            blob = Blob.from_string(content.encode())
+            repo.object_store.add_object(blob)
+            tree.add(name.encode(), 0o100644, blob.id)
+        repo.object_store.add_object(tree)
+        words = "initial commit" if i == 0 else f"Try a wider window, step {i}\n\nKeep the cache, drop the second pass."
+        if study.hostile and i:
+            words = HOSTILE + f" {i}\n\n" + HOSTILE * 3
+        found.append(
+            Commit(
+                sha=f"{draw.getrandbits(160):040x}",
+                tree=tree.id.decode(),
+                scored_tree=tree.id.decode(),
+                parents=(found[-1].sha,) if found else (),
+                message=words,
+                commit_time=START + timedelta(seconds=20 * i),
+                origin=CommitOrigin.HEAD,
+            )
+        )
+    repo.close()
+    return tuple(found)
+
+
+def _curve(draw: random.Random, n: int, dips: bool) -> list[float | None]:
+    curve: list[float | None] = []
+    level = draw.uniform(0.05, 0.25)
+    for i in range(n):
+        if i:
+            level += (0.93 - level) * draw.uniform(0.02, 0.4)
+        shown = level
+        if dips and i > 2 and i % 5 == 3:
+            shown = draw.choice((0.0, level * draw.uniform(0.5, 0.9)))
+        curve.append(None if dips and n > 6 and i == 6 else round(shown, 4))
+    return curve
+
+
+def _checkpoints(
+    run_id: str, study: Study, commits: Sequence[Commit], curve: Sequence[float | None], draw: random.Random
+) -> list[Row]:
+    rows: list[Row] = []
+    water, index = 0.0, 0
+    for i, (commit, score) in enumerate(zip(commits, curve, strict=True)):
+        canonical = not (len(commits) > 8 and i == 4)
+        if canonical and score is not None:
+            water = max(water, score)
+        spread = 0.0 if not score else draw.uniform(0.005, 0.03)
+        rows.append(
+            {
+                "run_id": run_id,
+                "position": i,
+                "canonical_index": index if canonical else None,
+                "sha": commit.sha,
+                "subject": commit.subject,
+                "commit_time": commit.commit_time,
+                "score": score,
+                "score_min": None if score is None else max(0.0, score - spread),
+                "score_max": None if score is None else min(1.0, score + spread),
+                "n_verifications": 3,
+                "status": "timeout" if score is None else "ok",
+                "high_water": water,
+                "canonical": canonical,
+                "initial": i == 0,
+                "gate_reason": "artifact changed: solve.py"
+                if canonical
+                else "no artifact changed; message keeps the books",
+                "grade": "missing" if score is None else "official",
+                "delivered": None if score is None else score > 0,
+                "builds": draw.randint(0, 4),
+                "build_failures": 1 if i % 5 == 3 else 0,
+                "candidates": draw.randint(1, 3),
+                "is_dip_start": False,
+                "is_recovery": False,
+                "dip_episode": None,
+            }
+        )
+        index += canonical
+    return rows
+
+
+def _mark_dips(run_id: str, rows: list[Row], dips: list[Row]) -> None:
+    kept = [r for r in rows if r["canonical"] and r["score"] is not None]
+    episode = 0
+    for before, row in pairwise(kept):
+        if row["score"] >= before["score"] - 0.01:
+            continue
+        later = [r for r in kept if r["position"] > row["position"]]
+        target = next((r for r in later if r["score"] >= before["score"] - 0.01), None)
+        row["is_dip_start"], row["dip_episode"] = True, episode
+        if target:
+            target["is_recovery"] = True
+        dips.append(
+            {
+                "run_id": run_id,
+                "episode": episode,
+                "start_sha": row["sha"],
+                "low_sha": row["sha"],
+                "target_sha": target["sha"] if target else None,
+                "before": before["score"],
+                "low": row["score"],
+                "recovered_to": before["score"] if target else row["score"],
+                "depth": before["score"] - row["score"],
+                "length": target["position"] - row["position"] if target else 1,
+                "rho": 1.0 if target else 0.0,
+                "credit": 1.0 if target else 0.0,
+            }
+        )
+        episode += 1
+
+
+def _score(state: str, run_id: str, score: float | None, study: Study, draw: random.Random) -> StateScore:
+    def one(offset: float) -> Verification:
+        output = "checking 12 cases\n" + "\n".join(f"case {i}: ok" for i in range(12))
+        if study.hostile:
+            output += "\n" + HOSTILE + "\n" + "A" * 1_000_000
+        return Verification(
+            status=Ended.TIMEOUT if score is None else Ended.OK,
+            reward=None if score is None else Decimal(f"{min(1.0, max(0.0, score + offset)):.4f}"),
+            metrics={} if score is None else {"seconds": Decimal("0.4123"), "correctness": Decimal(1)},
+            reason="killed after 60 s" if score is None else None,
+            output=output,
+            started_at=START,
+            duration_sec=0.43,
+            verifier_timeout_sec=60,
+            alone=True,
+        )
+
+    spread = draw.uniform(0.002, 0.02) if score else 0.0
+    return StateScore(
+        state=state, run_id=run_id, verifier_hash="0" * 8, verifications=(one(-spread), one(0.0), one(spread))
+    )
+
+
+def _run_row(
+    run_id: str,
+    task: tuple[str, str],
+    agent: str,
+    seed: int,
+    final: float | None,
+    rows: list[Row],
+    dips: list[Row],
+    failed: bool,
+) -> Row:
+    scores = [r["score"] for r in rows if r["canonical"] and r["score"] is not None]
+    canonical = [r for r in rows if r["canonical"]]
+    best = max(scores, default=None)
+    observed: Row = dict.fromkeys((*PROCESS, *DIAGNOSTICS))
+    if scores:
+        first = scores[1] if len(scores) > 1 else scores[0]
+        observed |= {
+            "c1": sum(r["high_water"] for r in canonical) / len(canonical),
+            "c2": sum(1.0 if r["delivered"] else 0.4 for r in canonical) / len(canonical),
+            "c3": 0.9 / (1 + 0.1 * len(dips)),
+            "best_observed": best,
+            "early_capture": first / max(scores),
+            "later_headroom": (max(scores) - first) / (1 - first),
+            "builds_per_round": sum(r["builds"] for r in rows) / len(rows),
+            "rounds_with_build_errors": sum(r["build_failures"] for r in rows) / len(rows),
+            "build_coverage": 1.0,
+            "peak_retention": (final or 0.0) / max(scores),
+            "dip_rate": len(dips) / len(scores),
+            "dip_depth": sum(d["depth"] for d in dips) / len(dips) if dips else None,
+            "recovery_credit": sum(d["credit"] for d in dips) / len(dips) if dips else None,
+        }
+    observed["rounds_T"] = len(scores) - 1 if scores else None
+    return {
+        **dict.fromkeys(RUN_COLUMNS),
+        **observed,
+        "run_id": run_id,
+        "task": task[0],
+        "category": task[1],
+        "agent": agent,
+        "harness": f"{agent} 1",
+        "seed": seed,
+        "status": "environment_error" if failed else "deadline",
+        "final_score": final,
+        "final_spread": None if final is None else 0.018,
+        "best_step_score": best,
+        "n_commits": len(rows),
+        "n_checkpoints": len(canonical),
+        "duration_sec": 81.5,
+        "agent_sec": 75.0,
+        "tool_calls": 40,
+        "c2_unobserved_as_zero": None if observed["c2"] is None else observed["c2"] * 0.9,
+        "n_dips": len(dips) if scores else None,
+        "gain_density": 0.7 if scores else None,
+        "flags": ["no agent checkpoint: process measures are missing"] if not rows and not failed else [],
+        "problems": ["environment: bwrap"] if failed else [],
+    }
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    present = [v for v in values if v is not None]
+    return sum(present) / len(present) if present else None
+
+
+def _tables(folder: Path, study: Study, runs: list[Row], checkpoints: list[Row], dips: list[Row]) -> None:
+    folder.mkdir(parents=True)
+    k = len(study.seeds)
+    categories = ["overall", *sorted({c for _, c in study.tasks})]
+    tasks: list[Row] = []
+    outcome: list[Row] = []
+    process: list[Row] = []
+    diagnostics: list[Row] = []
+    for agent in study.agents:
+        for task, category in study.tasks:
+            mine = [r["final_score"] for r in runs if (r["agent"], r["task"]) == (agent, task)]
+            present = [v for v in mine if v is not None]
+            tasks.append(
+                {
+                    "agent": agent, "task": task, "category": category, "k": k, "avg_at_k": _mean(mine),
+                    "best_at_k": max(present, default=None), "n_missing": len(mine) - len(present),
+                }
+            )  # fmt: skip
+        for category in categories:
+            mine_runs = [r for r in runs if r["agent"] == agent and category in ("overall", r["category"])]
+            mine_tasks = [t for t in tasks if t["agent"] == agent and category in ("overall", t["category"])]
+            outcome.append(
+                {
+                    "agent": agent, "category": category, "k": k, "n_tasks": len(mine_tasks), "n_runs": len(mine_runs),
+                    "n_missing": sum(t["n_missing"] for t in mine_tasks),
+                    "avg_at_k": _mean([t["avg_at_k"] for t in mine_tasks]),
+                    "best_at_k": _mean([t["best_at_k"] for t in mine_tasks]),
+                }
+            )  # fmt: skip
+            for measures, rows in ((PROCESS, process), (DIAGNOSTICS, diagnostics)):
+                for measure in measures:
+                    values = [r[measure] for r in mine_runs]
+                    rows.append(
+                        {
+                            "agent": agent, "category": category, "measure": measure, "value": _mean(values),
+                            "n_tasks": len(mine_tasks), "n_runs": sum(v is not None for v in values),
+                        }
+                    )  # fmt: skip
+    for name, rows, columns in (
+        ("runs", runs, RUN_COLUMNS),
+        ("checkpoints", checkpoints, CHECKPOINT_COLUMNS),
+        ("dips", dips, DIP_COLUMNS),
+        ("outcome", outcome, OUTCOME_COLUMNS),
+        ("process", process, MEASURE_COLUMNS),
+        ("diagnostics", diagnostics, MEASURE_COLUMNS),
+        ("task_scores", tasks, TASK_COLUMNS),
+    ):
+        pl.DataFrame(rows, schema=columns, orient="row").write_parquet(folder / f"{name}.parquet")
+    mark = HOSTILE.replace("\x00", "") if study.hostile else ""
+    info = {
+        "name": f"Three small tasks{' ' + mark if mark else ''}",
+        "created_by": "loopscope 0.1.0",
+        "k": k,
+        "seeds": list(study.seeds),
+        "tasks": [
+            {"name": t, "title": t.replace("_", " ").capitalize() + mark, "category": c, "timed": i == 0,
+             "metric": "seconds", "baseline": 1.5, "reference": None}
+            for i, (t, c) in enumerate(study.tasks)
+        ],
+        "agents": [{"label": a, "harness": f"{a} 1", "model": None} for a in study.agents],
+        "environment": "local",
+        "generated_from": "records",
+        "warnings": [f"{len(study.failed)} runs have no score{mark}"] if study.failed else [],
+    }  # fmt: skip
+    (folder / "study.json").write_text(json.dumps(info))
