@@ -11,6 +11,7 @@ from loopscope.sandbox.keeper.system import (
     PR_SET_CHILD_SUBREAPER,
     PR_SET_DUMPABLE,
     PR_SET_NO_NEW_PRIVS,
+    close_from,
     prctl,
     set_capabilities,
 )
@@ -29,7 +30,7 @@ def run_command(request: dict[str, Any], stdio: list[int], caps: int) -> None:
         os.setsid()
         for target, fd in enumerate(stdio):
             os.dup2(fd, target)
-        os.closerange(3, 1 << 20)
+        close_from(3)
         signal.pthread_sigmask(signal.SIG_SETMASK, [])
         for caught in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
             signal.signal(caught, signal.SIG_DFL)
@@ -69,7 +70,7 @@ def reap_command(request: dict[str, Any], stdio: list[int], caps: int) -> None:
         main = os.fork()
         if main == 0:
             run_command(request, stdio, caps)
-        os.closerange(0, 1 << 20)
+        close_from(0)
         while True:
             pid, status = os.wait()
             if pid == main:
@@ -89,7 +90,7 @@ def enter(chain: list[int], request: dict[str, Any], stdio: list[int], caps: int
         reaper = os.fork()
         if reaper == 0:
             reap_command(request, stdio, caps)
-        os.closerange(0, 1 << 20)
+        close_from(0)
         _, status = os.waitpid(reaper, 0)
         os._exit(exit_code(status))
     except BaseException:

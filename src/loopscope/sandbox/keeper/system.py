@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import ctypes
 import os
+import resource
 import struct
 
 PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_CAPBSET_DROP = 1, 4, 24
 PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 36, 38
 MS_BIND, MS_REC, MS_PRIVATE, MS_NOSUID, MS_NODEV = 0x1000, 0x4000, 1 << 18, 2, 4
+
+SYS_CLOSE_RANGE = 436
+"""The same on every architecture."""
 
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -32,6 +36,15 @@ def set_capabilities(keep: int) -> None:
     data = struct.pack("=6I", low, low, 0, high, high, 0)
     if libc.capset(header, data):
         raise OSError(ctypes.get_errno(), "capset")
+
+
+def close_from(first: int) -> None:
+    """Close every descriptor from `first` on.
+
+    `os.closerange` would do it one by one in interpreters that were built for an old libc: a tenth of a second.
+    """
+    if libc.syscall(SYS_CLOSE_RANGE, ctypes.c_uint(first), ctypes.c_uint(0xFFFFFFFF), ctypes.c_uint(0)):
+        os.closerange(first, min(resource.getrlimit(resource.RLIMIT_NOFILE)[0], 1 << 16))
 
 
 def hide_arguments() -> None:
