@@ -212,7 +212,7 @@ async def test_a_tar_can_be_uploaded_as_it_is(env: LocalEnvironment, tmp_path: P
 async def test_what_is_claimed(env: LocalEnvironment, tmp_path: Path) -> None:
     assert env.type() == "local" and env.capabilities.disable_internet and not env.capabilities.mounted
     assert env.limits()["network"] == LimitState.ENFORCED
-    assert {env.limits()[name] for name in ("cpus", "memory", "processes", "storage")} == {LimitState.ABSENT}
+    assert {env.limits()[name] for name in ("cpu", "memory", "pids", "disk")} == {LimitState.ABSENT}
     await env.set_network_policy(NetworkPolicy(network_mode=NetworkMode.NO_NETWORK))
 
 

@@ -83,7 +83,7 @@ class LocalEnvironment(BaseEnvironment):
 
     def limits(self) -> dict[str, LimitState]:
         """What really holds of the limits a record names."""
-        absent = dict.fromkeys(("cpus", "memory", "processes", "storage"), LimitState.ABSENT)
+        absent = dict.fromkeys(("cpu", "memory", "pids", "disk"), LimitState.ABSENT)
         return {"network": LimitState.ENFORCED, **absent}
 
     def _validate_definition(self) -> None:
