@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
 import marshal
 import os
 import socket
@@ -64,8 +65,16 @@ class _Hub:
             f"the sandbox helper does not start under {sys.executable}; its own words are on standard error"
         )
 
+    def close(self) -> None:
+        """At the end of the engine: the hub ends with its socket. Keepers stay until their own sandboxes are done."""
+        if self._socket is not None and self._owner == os.getpid():
+            self._socket.close()
+            self._socket = None
+            self._process.wait(timeout=5)
+
 
 _HUB = _Hub()
+atexit.register(_HUB.close)
 
 
 @dataclass(frozen=True)
