@@ -63,7 +63,7 @@ def artifact_state(files: Mapping[str, bytes]) -> str:
 
 def clip(text: str, limit: int = MAX_OUTPUT) -> str:
     """The text with its middle cut out when it is longer than the limit."""
-    text = text.encode(errors="replace").decode()
+    text = _printable(text)
     if len(text) <= limit:
         return text
     half = limit // 2
@@ -84,7 +84,7 @@ class TranscriptWriter:
         self._steps: list[bytes] = []
         self._not_before = 0.0
         self._dirty = False
-        self._append(Step(step_id=1, timestamp=_stamp(), source="user", message=instruction))
+        self._append(Step(step_id=1, timestamp=_stamp(), source="user", message=_printable(instruction)))
         self.flush()
 
     @property
@@ -96,6 +96,7 @@ class TranscriptWriter:
         """Append one call; the file follows at once unless writing has become costly."""
         number = len(self._steps) + 1
         call_id = f"call-{number}"
+        arguments = {key: _printable(v) if isinstance(v, str) else v for key, v in call.arguments.items()}
         failed = call.exit_code != 0
         content = f"Exit code {call.exit_code}\n{call.output}" if failed else call.output
         self._append(
@@ -103,9 +104,9 @@ class TranscriptWriter:
                 step_id=number,
                 timestamp=_stamp(call.started_at),
                 source="agent",
-                message=call.note,
+                message=_printable(call.note),
                 llm_call_count=0,
-                tool_calls=[ToolCall(tool_call_id=call_id, function_name=call.tool, arguments=call.arguments)],
+                tool_calls=[ToolCall(tool_call_id=call_id, function_name=call.tool, arguments=arguments)],
                 observation=Observation(results=[ObservationResult(source_call_id=call_id, content=clip(content))]),
                 extra={ANNOTATION_KEY: call.annotation.model_dump(mode="json", exclude_none=True)},
             )
@@ -137,6 +138,11 @@ class TranscriptWriter:
     def _append(self, step: Step) -> None:
         self._steps.append(orjson.dumps(step.model_dump(exclude_none=True, mode="json")))
         self._dirty = True
+
+
+def _printable(text: str) -> str:
+    """The text without what UTF-8 cannot hold (bytes of a name or an output that were no text)."""
+    return text.encode(errors="replace").decode()
 
 
 def _stamp(moment: datetime | None = None) -> str:

@@ -21,7 +21,7 @@ _NOT_COMPILED = re.compile(
     r"|: fatal error:"
 )
 _ENVIRONMENT = re.compile(
-    r"command not found|No such file or directory.*Error 127|: not found$|No space left on device|Read-only file system"
+    r"command not found|\bError 127\b|: not found$|No space left on device|Read-only file system"
     r"|Cannot allocate memory|Permission denied",
     re.M,
 )
