@@ -17,8 +17,9 @@ _LOWER = re.compile(r"\blower\b.{0,20}\bbetter", re.I)
 _HIGHER = re.compile(r"\bhigher\b.{0,20}\bbetter", re.I)
 _TIMED_OUT = (124, 137)
 _NOT_COMPILED = re.compile(
-    r"\berror: |\bundefined reference to|\bSyntaxError\b|\bIndentationError\b|\berror\[E\d+\]|could not compile"
-    r"|: fatal error:"
+    r":\d+: (?:fatal )?error:|\b(?:gcc|g\+\+|cc1\w*|clang\S*|nvcc|collect2): (?:fatal )?error:|\bundefined reference to"
+    r"|\b(?:Syntax|Indentation|Tab)Error\b|\berror\[E\d+\]|\bcould not compile|^\S+\.go:\d+:\d+: ",
+    re.M,
 )
 _ENVIRONMENT = re.compile(
     r"command not found|\bError 127\b|: not found$|No space left on device|Read-only file system"
