@@ -26,7 +26,7 @@ def analyze(study: StudyDir, json: Json = False) -> None:
 
     bars = Bars()
     with bars.running():
-        result = analyze_study(study, lambda done, total, name: bars.update("analyze", done, total, name))
+        result = analyze_study(study, lambda done, total, name: bars.update("analyze", done, total, ""))
     for warning in result.summary.warnings:
         err.print(f"[yellow]warning:[/] {escape(warning)}")
     if json:

@@ -139,6 +139,7 @@ def demo(
     """Three tasks, three agents that need no model, three seeds: run, score every commit, measure, report."""
     require_run_extra()
     from loopscope.analysis.build import analyze
+    from loopscope.records import StudyError
     from loopscope.report import build_report
 
     if fresh and (directory / "runs").is_dir():
@@ -147,7 +148,10 @@ def demo(
     with files("loopscope.cli").joinpath("demo.yaml").open("rb") as source:
         directory.mkdir(parents=True, exist_ok=True)
         (directory / "study.yaml").write_bytes(source.read())
-    summary = _run(directory, None, bars, score=True)
+    try:
+        summary = _run(directory, None, bars, score=True)
+    except StudyError as error:
+        raise StudyError(f"{error} (`loopscope demo --fresh` removes the earlier demo and begins again)") from None
     started = time.monotonic()
     analysis = analyze(directory)
     analyzed = time.monotonic()

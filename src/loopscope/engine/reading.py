@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import shutil
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 
 from dulwich.ignore import IgnoreFilter
@@ -73,11 +74,17 @@ def _read(
         reading.note("no_commit", "the repository holds no commit")
         return
     first = next((c for c in history.commits if c.superseded_by is None), history.commits[0])
-    if baseline.is_file() and is_clean(repository, first, list_workspace(baseline).files, task.info.editable):
+    if baseline.is_file() and is_clean(repository, first, _untouched(baseline), task.info.editable):
         reading.clean_initial = first.sha
     head = next((c for c in history.commits if c.sha == history.head), None)
     if head is not None:
         reading.uncommitted = _differs(repository, head, listing)
+
+
+@lru_cache(maxsize=64)
+def _untouched(baseline: Path) -> dict[bytes, FileEntry]:
+    """Files of a baseline archive, which never changes once it is there."""
+    return list_workspace(baseline).files
 
 
 def _with_snapshot(commit: Commit, listing: Listing) -> Commit:

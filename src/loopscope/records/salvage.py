@@ -15,6 +15,7 @@ from pathlib import Path
 
 from dulwich.object_format import SHA1
 from dulwich.pack import PackData
+from dulwich.repo import Repo
 
 from loopscope.records.workspace import member_path, open_tar
 
@@ -83,6 +84,7 @@ def salvage(workspace: Path, target: Path) -> Salvage:
                 _keep_pack(match[1].decode(), stream.read(), target, budget, report)
     if report.found:
         _write_refs(target, head, refs)
+        _pack(target)
     return report
 
 
@@ -109,6 +111,15 @@ def _write_refs(target: Path, head: bytes, refs: dict[bytes, bytes]) -> None:
     )
     for folder in ("objects/pack", "objects/info", "refs/heads", "refs/tags"):
         (target / folder).mkdir(parents=True, exist_ok=True)
+
+
+def _pack(target: Path) -> None:
+    """Put loose objects into one pack: a run of many commits is then a few files to keep, not thousands."""
+    with Repo(str(target), bare=True) as repository:
+        repository.object_store.pack_loose_objects()
+    for folder in (target / "objects").glob("??"):
+        if not any(folder.iterdir()):
+            folder.rmdir()
 
 
 def _keep_loose(match: re.Match[bytes], data: bytes, target: Path, budget: _Budget, report: Salvage) -> None:
