@@ -88,7 +88,7 @@ TASK_COLUMNS: dict[str, Any] = {
 PROCESS = ("c1", "c2", "c3")
 DIAGNOSTICS = (
     "best_observed", "early_capture", "later_headroom", "builds_per_round", "rounds_with_build_errors",
-    "build_coverage", "peak_retention", "dip_rate", "dip_depth", "recovery_credit", "rounds_T",
+    "trace_coverage", "peak_retention", "dip_rate", "dip_depth", "recovery_credit", "rounds", "gain_density",
 )  # fmt: skip
 
 Row = dict[str, Any]
@@ -338,12 +338,14 @@ def _run_row(
             "builds_per_round": sum(r["builds"] for r in rows) / len(rows),
             "rounds_with_build_errors": sum(r["build_failures"] for r in rows) / len(rows),
             "build_coverage": 1.0,
+            "trace_coverage": 1.0,
+            "gain_density": 0.7,
             "peak_retention": (final or 0.0) / max(scores),
             "dip_rate": len(dips) / len(scores),
             "dip_depth": sum(d["depth"] for d in dips) / len(dips) if dips else None,
             "recovery_credit": sum(d["credit"] for d in dips) / len(dips) if dips else None,
         }
-    observed["rounds_T"] = len(scores) - 1 if scores else None
+    observed["rounds"] = observed["rounds_T"] = len(scores) - 1 if scores else None
     return {
         **dict.fromkeys(RUN_COLUMNS),
         **observed,
@@ -364,7 +366,6 @@ def _run_row(
         "tool_calls": 40,
         "c2_unobserved_as_zero": None if observed["c2"] is None else observed["c2"] * 0.9,
         "n_dips": len(dips) if scores else None,
-        "gain_density": 0.7 if scores else None,
         "flags": ["no agent checkpoint: process measures are missing"] if not rows and not failed else [],
         "problems": ["environment: bwrap"] if failed else [],
     }

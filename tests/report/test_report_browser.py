@@ -179,6 +179,9 @@ return hit;
 def test_chart_labels_do_not_collide(built: Built, browser: Browser, page: str, width: int) -> None:
     browser.open(built("wide") / "report" / page, width=width)
     assert browser.js(OVERLAPS) == []
+    if page.startswith("runs/"):
+        labels = browser.js("return [...document.querySelectorAll('.live text')].map((t) => t.textContent)")
+        assert "final" in labels
 
 
 def test_the_list_of_runs_filters_by_address_and_sorts(built: Built, browser: Browser) -> None:

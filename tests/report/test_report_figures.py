@@ -76,6 +76,17 @@ def test_a_run_curve_marks_what_happened() -> None:
     assert {palette.DIP, palette.RECOVERY, palette.FINAL, palette.SOLID} <= used
 
 
+def test_a_dip_is_drawn_down_to_its_lowest_point() -> None:
+    points = [
+        point(1, 0.8, water=0.8),
+        point(2, 0.5, "dip", 0.8),
+        Point(3, "3: work", 0.2, None, None, 0.8, "score", falling=True),
+        point(4, 0.6, water=0.8),
+    ]
+    rows = run_curve("c", "t", points, FinalPoint(0.6)).spec["data"]["values"]
+    assert [(r["at"], r["from_at"], r["from"]) for r in rows if "from" in r] == [(2, 1, 0.8), (3, 2, 0.5)]
+
+
 def test_a_calm_curve_has_no_marks_and_its_axis_is_labelled_from_0_to_1() -> None:
     figure = run_curve("c", "t", [point(1, 0.4, "initial", 0.4), point(2, 0.6, "score", 0.6)], FinalPoint(0.6))
     assert not {palette.DIP, palette.RECOVERY} & fills(figure)

@@ -111,11 +111,22 @@ def test_the_story_tells_what_the_tables_say(built: Built) -> None:
     inputs = StudyInputs(study)
     run = next(r for r in inputs.runs if r.agent == "search")
     text = " ".join(Page(study / "report" / "runs" / f"{run.run_id}.html").text.split())
-    assert f"{run.n_commits} commits, of which 1 only kept the books and does not count" in text
+    assert f"{run.n_commits} commits, of which 1 does not count" in text
     assert f"{len(inputs.dips[run.run_id])} dips" in text
     assert f"The final state scores {run.final_score:.3f}: the best step was kept." in text
     calm = Page(built("calm") / "report" / "runs" / "csv_groupby__search__s1.html").text
     assert "No commit fell by more than 0.01" in calm
+
+
+def test_remarks_of_the_measures_are_spelled_out(tmp_path: Path) -> None:
+    study = small(tmp_path)
+    path = study / "tables" / "runs.parquet"
+    flags = pl.lit(["cut_at_horizon", "a remark of its own"])
+    pl.read_parquet(path).with_columns(flags.alias("flags")).write_parquet(path)
+    build_report(study)
+    text = Page(study / "report" / "runs" / "t__search__s1.html").text
+    assert "C1 looks at the first 20 checkpoints only; this run has more." in text
+    assert "a remark of its own" in text
 
 
 def test_diffs_come_from_the_repository(built: Built) -> None:

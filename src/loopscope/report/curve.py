@@ -29,6 +29,8 @@ class Point:
     kind: str
     """`score`, `dip`, `recovery`, `initial`, `removed` or `missing`."""
     note: str = ""
+    falling: bool = False
+    """On a dip's way down."""
 
 
 @dataclass(frozen=True)
@@ -50,9 +52,10 @@ def ticks(last: int, room: int = 8) -> list[int]:
 def run_curve(name: str, title: str, points: Sequence[Point], final: FinalPoint) -> Figure:
     """Score per commit of one run.
 
-    Solid line and dots: canonical checkpoints. Step line: high-water mark h. Orange triangle and segment: a dip of more
-    than eps. Green triangle: its recovery. Bars through the dots: lowest to highest repeated verification. Hollow:
-    removed by the proposal gate, not counted. Crosses under the axis: no score. Diamond: the official final score.
+    Solid line and dots: canonical checkpoints. Step line: high-water mark h. Orange triangle and segments: a dip of
+    more than eps, down to its lowest point. Green triangle: its recovery. Bars through the dots: lowest to highest
+    repeated verification. Hollow: removed by the proposal gate, not counted. Crosses under the axis: no score.
+    Diamond: the official final score.
     """
     last = len(points) + 1
     lowest = any(p.score is None for p in points) or final.score is None
@@ -83,7 +86,7 @@ def _point_rows(points: Sequence[Point]) -> list[dict[str, object]]:
             "what": p.label,
             "tip": p.note,
         }
-        if p.kind == "dip":
+        if counted and (p.falling or p.kind == "dip"):
             row |= {"from": before, "from_at": before_at}
         if counted:
             before, before_at = p.score, p.number
@@ -119,6 +122,7 @@ def _run_template() -> Spec:
             labelExpr="datum.value == last ? 'final' : format(datum.value, 'd')",
             title="commit",
             grid=False,
+            labelOverlap=False,
             ticks=False,
         ),
     )

@@ -26,6 +26,19 @@ def score(value: float | None, digits: int = 3) -> str:
     return DASH if value is None else f"{value:.{digits}f}"
 
 
+def metric(value: float) -> str:
+    """A number of any kind and size, to about four significant digits; whole numbers whole."""
+    if value.is_integer() or abs(value) >= 10_000:
+        return f"{value:,.0f}" if abs(value) < 1e15 else f"{value:.3e}"
+    return f"{value:.4g}"
+
+
+def words(name: str) -> str:
+    """An identifier such as `system_optimization` as words."""
+    text = name.replace("_", " ").strip()
+    return text[:1].upper() + text[1:]
+
+
 def signed(value: float | None) -> str:
     """A difference of scores, with a true minus sign."""
     if value is None:

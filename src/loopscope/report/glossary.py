@@ -134,8 +134,8 @@ DIAGNOSTICS = (
         section="Appendix D",
     ),
     Term(
-        "build_coverage",
-        "Build coverage",
+        "trace_coverage",
+        "Coverage",
         "The share of rounds whose transcript could be matched, so that builds could be counted.",
         "Low coverage makes the two columns before it weak evidence.",
         "",
@@ -189,7 +189,7 @@ DIAGNOSTICS = (
         section="Appendix D",
     ),
     Term(
-        "rounds_T",
+        "rounds",
         "Rounds T",
         "Evaluated commit rounds: how much was observed.",
         "Support for the other columns, not a merit.",
@@ -230,16 +230,6 @@ DIAGNOSTICS = (
         section="Appendix D",
     ),
     Term(
-        "trace_coverage",
-        "Trace coverage",
-        "The share of canonical checkpoints that could be observed for C2.",
-        "",
-        "",
-        fmt.percent,
-        group="Detail",
-        section="Appendix D",
-    ),
-    Term(
         "last_rising",
         "Ends rising",
         "The share of runs whose last transition rises by more than 0.01.",
@@ -248,6 +238,26 @@ DIAGNOSTICS = (
         fmt.percent,
         group="Detail",
         section="Appendix D",
+    ),
+    Term(
+        "runs_with_dip",
+        "Runs with a dip",
+        "The share of runs with at least one dip.",
+        "",
+        "",
+        fmt.percent,
+        group="Detail",
+        section="Appendix D",
+    ),
+    Term(
+        "evaluated_before_commit",
+        "Evaluated first",
+        "The share of checkpoints whose state the agent had evaluated before it committed it.",
+        "Committing first is a habit, not a fault.",
+        "",
+        fmt.percent,
+        "no transcript tells",
+        group="Detail",
     ),
 )
 
@@ -302,6 +312,19 @@ WORDS = (
 )
 
 GROUPS = ("C1 shape", "C2 builds", "C3 feedback", "Exposure", "Detail")
+FLAGS = {
+    "out_of_range": "A score lies outside 0 … 1; the measures’ bounds do not hold here.",
+    "cut_at_horizon": "C1 looks at the first 20 checkpoints only; this run has more.",
+    "no_observed_score": "No checkpoint has a score, so C1 is literally 0; tables over agents leave it out.",
+    "unobservable": "C2 leaves out checkpoints that gave no evidence.",
+    "failures_unknown": "The failed builds of some checkpoints are unknown, so C2 could not discount them.",
+    "final_missing": "There is no final score; C3 takes the last scored step in its place.",
+    "counts_unknown": "The candidates tried during a recovery are partly unknown, so C3 could not discount them.",
+    "all_zero_rounds": "All rounds and the final score 0: nothing to lose. C3 is literally 1; read it as failure.",
+    "singleton_zero": "The only round and the final score 0, so C3 is 0.",
+}
+"""The measures' remarks on a run, spelled out; other remarks are shown as they stand."""
+
 MEASURES = {term.key: term for term in (*PROCESS, *DIAGNOSTICS)}
 
 

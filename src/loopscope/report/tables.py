@@ -105,7 +105,7 @@ class CheckpointRow:
     canonical_index: int | None
     sha: str
     subject: str
-    commit_time: datetime | str | None
+    commit_time: datetime | None
     score: float | None
     score_min: float | None
     score_max: float | None

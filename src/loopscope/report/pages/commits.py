@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 
 from loopscope.models import Commit, StateScore, Verification
 from loopscope.report import format as fmt
@@ -138,7 +138,7 @@ def _commit(
     files: RunFiles,
 ) -> CommitView:
     against, shown, note = _diff(row, commit, previous, known, files)
-    state = files.scores.get(commit.scored_tree) if commit else None
+    state = files.scores.get(commit.state) if commit else None
     change = None if before is None or row.score is None or not row.canonical else row.score - before
     return CommitView(
         number=row.position + 1,
@@ -162,10 +162,10 @@ def _commit(
     )
 
 
-def _when(value: datetime | str | None) -> str:
-    if isinstance(value, datetime):
-        return value.strftime("%Y-%m-%d %H:%M:%S")
-    return one_line(value, 40) if value else fmt.DASH
+def _when(value: datetime | None) -> str:
+    if value is None:
+        return fmt.DASH
+    return f"{value.astimezone(UTC) if value.tzinfo else value:%Y-%m-%d %H:%M:%S}"
 
 
 def _builds(row: CheckpointRow) -> str:
@@ -229,7 +229,7 @@ def score_view(state: StateScore, files: RunFiles) -> ScoreView:
 
 def _verification(number: int, v: Verification, counts: bool) -> VerificationView:
     reward = None if v.reward is None else float(v.reward)
-    metrics = [f"{one_line(k, 40)} {m.normalize():g}" for k, m in sorted(v.metrics.items())[:MAX_METRICS]]
+    metrics = [f"{one_line(k, 40)} {fmt.metric(float(m))}" for k, m in sorted(v.metrics.items())[:MAX_METRICS]]
     if len(v.metrics) > MAX_METRICS:
         metrics.append(f"and {len(v.metrics) - MAX_METRICS} more")
     return VerificationView(

@@ -76,6 +76,8 @@ class OverviewPage:
     categories: tuple[Panel, ...]
     process: tuple[Panel, ...]
     diagnostics: Grid
+    detail: Grid
+    """The rarer diagnostics, folded away."""
     agents: tuple[str, ...]
     tasks: tuple[TaskLine, ...]
     figures: tuple[fig.Figure, ...]
@@ -87,20 +89,25 @@ def overview(inputs: StudyInputs) -> OverviewPage:
     main = _outcome_figure(inputs, OVERALL, "leaderboard")
     categories = [(c, _outcome_figure(inputs, c, f"category-{file_name(c)}")) for c in inputs.categories]
     process = {t.key: _process_figure(inputs, t) for t in PROCESS}
-    diagnostics = _diagnostics(inputs)
+    diagnostics, detail = _diagnostics(inputs, detail=False), _diagnostics(inputs, detail=True)
     found = [main, *(f for _, f in categories), *process.values(), _heat_figure(diagnostics)]
     return OverviewPage(
         lead=_lead(inputs),
         facts=_facts(inputs),
         leaderboard=tuple(_agent_line(inputs, i, a) for i, a in enumerate(inputs.agents, 1)),
         chart=chart(main) if inputs.agents else None,
-        categories=tuple(Panel(c, None, chart(f, 420), _support(inputs, c)) for c, f in categories),
+        categories=tuple(Panel(_name(c), None, chart(f, 420), _support(inputs, c)) for c, f in categories),
         process=tuple(_process_panel(inputs, t, process[t.key]) for t in PROCESS),
         diagnostics=diagnostics,
+        detail=detail,
         agents=inputs.agents,
         tasks=_tasks(inputs),
         figures=tuple(found) if inputs.agents else (),
     )
+
+
+def _name(category: str) -> str:
+    return fmt.words(one_line(category, 60))
 
 
 def _lead(inputs: StudyInputs) -> str:
@@ -155,7 +162,7 @@ def _outcome_figure(inputs: StudyInputs, category: str, name: str) -> fig.Figure
         )
         for agent in inputs.agents
     ]
-    where = "over all tasks" if category == OVERALL else f"in {one_line(category, 60)}"
+    where = "over all tasks" if category == OVERALL else f"in {_name(category)}"
     title = f"avg@{k} (solid) and best@{k} (whole bar) {where}"
     return fig.bars(name, title, bars, solid=f"avg@{k}", total=f"best@{k}")
 
@@ -213,7 +220,7 @@ def _process_panel(inputs: StudyInputs, t: Term, figure: fig.Figure) -> Panel:
         f"n = {min(runs)}" if runs and min(runs) == max(runs) else f"n = {min(runs)}–{max(runs)}" if runs else "n = 0"
     )
     drawn = chart(figure, 420) if inputs.agents else None
-    return Panel(t.name, t, drawn, f"{span} runs per agent", tuple(one_line(c, 40) for c in inputs.categories), rows)
+    return Panel(t.name, t, drawn, f"{span} runs per agent", tuple(_name(c) for c in inputs.categories), rows)
 
 
 def measure_cell(row: MeasureRow | None, t: Term, top: float) -> Cell:
@@ -223,11 +230,15 @@ def measure_cell(row: MeasureRow | None, t: Term, top: float) -> Cell:
     return Cell(t.show(row.value), None, fmt.heat(row.value, top), row.value)
 
 
-def _diagnostics(inputs: StudyInputs) -> Grid:
+def _diagnostics(inputs: StudyInputs, *, detail: bool) -> Grid:
     rows = {(r.agent, r.measure): r for r in inputs.diagnostics if r.category == OVERALL}
     present = {m for _, m in rows}
     order = [t.key for t in DIAGNOSTICS if t.key in present] + sorted(present - {t.key for t in DIAGNOSTICS})
-    terms = sorted((term(key) for key in order), key=lambda t: (*GROUPS, "Other").index(t.group))
+    found = [term(key) for key in order]
+    terms = sorted(
+        (t for t in found if (t.group in ("Detail", "Other")) == detail),
+        key=lambda t: (*GROUPS, "Other").index(t.group),
+    )
     tops = {t.key: max((r.value or 0.0 for (_, m), r in rows.items() if m == t.key), default=0.0) for t in terms}
     groups: dict[str, int] = {}
     for t in terms:
@@ -274,7 +285,7 @@ def _tasks(inputs: StudyInputs) -> tuple[TaskLine, ...]:
             TaskLine(
                 one_line(task.name, 60),
                 one_line(task.title or task.name, 90),
-                one_line(task.category, 40),
+                _name(task.category),
                 one_line(" · ".join(f for f in facts if f), 90),
                 tuple(cells),
             )

@@ -10,7 +10,7 @@ from pathlib import Path
 from loopscope.report import curve
 from loopscope.report import format as fmt
 from loopscope.report.format import Cell
-from loopscope.report.glossary import MEASURES
+from loopscope.report.glossary import FLAGS, MEASURES
 from loopscope.report.inputs import RunFiles, StudyInputs
 from loopscope.report.pages.chart import Chart, chart
 from loopscope.report.pages.commits import (
@@ -23,9 +23,12 @@ from loopscope.report.pages.commits import (
     score_view,
 )
 from loopscope.report.pages.runs import final_missing, run_href, status_words
+from loopscope.report.pages.story import story
 from loopscope.report.tables import CheckpointRow, DipRow, RunRow
 from loopscope.report.text import cut, one_line, url, visible
 
+_ELSEWHERE = ("c1", "c2", "c3", "last_rising", "runs_with_dip", "evaluated_before_commit")
+"""Measures that stand at the head of the page, or that only a group of runs has."""
 _FILES = (
     ("record.json", "the record of the rollout"),
     ("evidence.json", "the gate's decisions and grades"),
@@ -109,24 +112,24 @@ def run_page(inputs: StudyInputs, index: int, folder: Path) -> RunPage:
             run_id=run.run_id,
             task=one_line(run.task, 80),
             title=one_line((task.title if task else "") or run.task, 90),
-            category=one_line(run.category, 40),
+            category=fmt.words(one_line(run.category, 40)),
             agent=one_line(run.agent, 90),
             seed=run.seed,
             subtitle=" · ".join(one_line(p, 60) for p in (run.harness, run.model) if p),
             status=words,
             status_key=run.status,
             status_note=note,
-            story=_story(run, rows, dips),
+            story=story(run, rows, dips),
             facts=_facts(run),
             minor=_minor(run),
-            chart=_chart(run, rows, files),
+            chart=_chart(run, rows, dips, files),
             kinds=frozenset(kind_of(r) for r in rows) | ({"missing"} if run.final_score is None else set()),
             problems=_problems(run, files),
-            flags=tuple(one_line(f, 120) for f in run.flags),
+            flags=tuple(FLAGS.get(f) or one_line(f, 400) for f in run.flags),
             dips=tuple(_dip(d, rows) for d in dips),
             commits=commits,
             final=cut_outputs(score_view(final, files)) if final else None,
-            final_missing=final_missing(run) or "",
+            final_missing="The final state has not been verified.",
             files=_links(files.directory, folder),
             earlier=_neighbour(inputs, index - 1),
             later=_neighbour(inputs, index + 1),
@@ -141,45 +144,6 @@ def _neighbour(inputs: StudyInputs, index: int) -> tuple[str, str] | None:
         return None
     run = inputs.runs[index]
     return run_href(run.run_id).removeprefix("runs/"), one_line(f"{run.task} · {run.agent} · seed {run.seed}", 90)
-
-
-def _story(run: RunRow, rows: Sequence[CheckpointRow], dips: Sequence[DipRow]) -> tuple[str, ...]:
-    """What happened, in sentences made of the tables only."""
-    if not rows:
-        return ("The agent made no commit, so only what it left at the end could be scored.",)
-    lines = []
-    removed = sum(not r.canonical for r in rows)
-    first = f"{fmt.plural(len(rows), 'commit')}"
-    first += (
-        f", of which {removed} only kept the books and {'does' if removed == 1 else 'do'} not count" if removed else ""
-    )
-    scored = [r for r in rows if r.canonical and r.score is not None]
-    if not scored:
-        return (f"{first}. None of them has a score.",)
-    best = max(scored, key=lambda r: r.score or 0.0)
-    lines.append(f"{first}. The best step scored {fmt.score(best.score)}, at commit {best.position + 1}.")
-    if dips:
-        fixed = sum(d.target_sha is not None for d in dips)
-        deepest = max(d.depth if d.depth is not None else d.before - d.low for d in dips)
-        lines.append(
-            f"{fmt.plural(len(dips), 'dip')}, the deepest by {fmt.score(deepest)}; "
-            f"{fixed} recovered in full or in part."
-        )
-    else:
-        lines.append("No commit fell by more than 0.01 below the one before it.")
-    if run.final_score is not None and best.score is not None:
-        gap = best.score - run.final_score
-        if gap >= fmt.EPS:
-            lines.append(f"The final state scores {fmt.score(run.final_score)}, {fmt.score(gap)} below the best step.")
-        else:
-            lines.append(f"The final state scores {fmt.score(run.final_score)}: the best step was kept.")
-    failures = sum(r.build_failures or 0 for r in rows)
-    if failures:
-        lines.append(f"{fmt.plural(failures, 'build')} failed on the way.")
-    missing = sum(r.score is None for r in rows)
-    if missing:
-        lines.append(f"{fmt.plural(missing, 'commit')} {'has' if missing == 1 else 'have'} no score.")
-    return tuple(lines)
 
 
 def _facts(run: RunRow) -> tuple[Fact, ...]:
@@ -218,9 +182,8 @@ def _minor(run: RunRow) -> tuple[tuple[str, Cell], ...]:
     def cell(text: str, why: str = "not recorded") -> Cell:
         return Cell(text, why if text == fmt.DASH else None)
 
-    rest = [
-        (MEASURES[k].name, getattr(run, k), MEASURES[k]) for k in MEASURES if k not in ("c1", "c2", "c3", "last_rising")
-    ]
+    named = [k for k in MEASURES if k not in _ELSEWHERE]
+    rest = [(MEASURES[k].name, getattr(run, "rounds_T" if k == "rounds" else k), MEASURES[k]) for k in named]
     return (
         ("Wall clock", cell(fmt.seconds(run.duration_sec))),
         ("Agent's time", cell(fmt.seconds(run.agent_sec))),
@@ -234,9 +197,10 @@ def _minor(run: RunRow) -> tuple[tuple[str, Cell], ...]:
     )
 
 
-def _chart(run: RunRow, rows: Sequence[CheckpointRow], files: RunFiles) -> Chart | None:
+def _chart(run: RunRow, rows: Sequence[CheckpointRow], dips: Sequence[DipRow], files: RunFiles) -> Chart | None:
     if not rows:
         return None
+    falling = _falling(dips, rows)
     points = [
         curve.Point(
             number=r.position + 1,
@@ -247,6 +211,7 @@ def _chart(run: RunRow, rows: Sequence[CheckpointRow], files: RunFiles) -> Chart
             water=r.high_water,
             kind=kind_of(r),
             note=_tip(r),
+            falling=r.position in falling,
         )
         for r in rows
     ]
@@ -255,6 +220,13 @@ def _chart(run: RunRow, rows: Sequence[CheckpointRow], files: RunFiles) -> Chart
     ends = (float(rewards[0]), float(rewards[-1])) if rewards else (None, None)
     title = f"Score per commit: {one_line(run.task, 60)}, {one_line(run.agent, 60)}, seed {run.seed}"
     return chart(curve.run_curve("curve", title, points, curve.FinalPoint(run.final_score, *ends)))
+
+
+def _falling(dips: Sequence[DipRow], rows: Sequence[CheckpointRow]) -> set[int]:
+    """Positions on a dip's way down, from its start to its lowest point."""
+    places = {r.sha: r.position for r in rows}
+    spans = [(places.get(d.start_sha or ""), places.get(d.low_sha or "")) for d in dips]
+    return {p for start, low in spans if start is not None and low is not None for p in range(start, low + 1)}
 
 
 def _tip(row: CheckpointRow) -> str:

@@ -60,7 +60,7 @@ def final_missing(run: RunRow) -> str | None:
         return None
     if run.status == "environment_error":
         return "the environment failed, so nothing was scored"
-    return "the verifier gave no reward for the final state"
+    return "there is no official score of the final state"
 
 
 def run_lines(inputs: StudyInputs) -> tuple[RunLine, ...]:
