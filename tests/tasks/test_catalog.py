@@ -29,5 +29,5 @@ def test_paths_are_relative_to_the_study_file(tmp_path: Path) -> None:
 def test_an_unknown_name_offers_close_ones(tmp_path: Path) -> None:
     with pytest.raises(TaskError, match="did you mean csv_groupby"):
         resolve("csv_group", tmp_path)
-    with pytest.raises(TaskError, match="built-in tasks are .*addition_chains"):
+    with pytest.raises(TaskError, match=r"built-in tasks are .*addition_chains"):
         resolve("zzz", tmp_path)

@@ -5,6 +5,8 @@ clock starts, a read-only handle of the file is sent to it, and the clock stops 
 arrives nothing in that process can know the file, and afterwards nothing of it is kept: the next measurement is a new process.
 """
 
+import fcntl
+import itertools
 import os
 import re
 import statistics
@@ -20,7 +22,7 @@ LIMITS = Limits(wall=2.0, cpu=2, memory=512 << 20, file=1 << 20, output=1 << 20,
 BUILD = Limits(wall=10.0, cpu=10, memory=2 << 30, file=16 << 20, output=1 << 20, processes=True)
 FLAG = re.compile(r"-(O[0-3sfast]*|[fm][A-Za-z0-9.,=_-]+|g[0-3]?|std=[a-z0-9:]+|D[A-Za-z0-9_]+(=\w+)?)")
 ROW = np.dtype([("name", "S24"), ("count", "i8"), ("sum", "i8"), ("min", "i8"), ("max", "i8")])
-POOL = 8000  # different readings' texts; every line is a fresh combination of time, station and one of these
+POOL = 8000  # different readings in a file; every line is a fresh combination of time, station and one of these
 
 
 def build(guard, source, flags):
@@ -56,24 +58,18 @@ class Readings:
     def draw(self):
         """(text, summary): the bytes of a file and of the right answer."""
         random, rows = self.random, self.rows
-        times = (random.integers(10**9, 2 * 10**9) + np.arange(rows)).tolist()
-        values = random.integers(-9999, 100000, POOL)
+        times = map(b"%d".__mod__, range(first := int(random.integers(10**9, 2 * 10**9)), first + rows))
+        values, good = random.integers(-9999, 100000, POOL), random.integers(0, 4, POOL) > 0
         tails = [
-            b",%s%d.%02d," % (b"-" if value < 0 else b"", abs(value) // 100, abs(value) % 100) for value in values.tolist()
+            b"%s%d.%02d,%c\n" % (b"-" if value < 0 else b"", abs(value) // 100, abs(value) % 100, letter)
+            for value, letter in zip(values.tolist(), np.where(good, random.integers(65, 68, POOL), ord("X")).tolist())
         ]
-        station = random.integers(0, len(self.names), rows)
-        reading = random.integers(0, POOL, rows)
-        quality = random.integers(0, 4, rows)
-        endings = [b"A\n", b"B\n", b"C\n", b"X\n"]
-        names = [b",%s" % name for name in self.names]
-        text = b"".join(
-            [
-                b"%d%s%s%s" % (t, names[s], tails[v], endings[q])
-                for t, s, v, q in zip(times, station.tolist(), reading.tolist(), quality.tolist())
-            ]
-        )
-        counts = quality != 3
-        return text, self._summary(station[counts], values[reading[counts]])
+        names = [b",%s," % name for name in self.names]
+        station, tail = random.integers(0, len(names), rows), random.integers(0, POOL, rows)
+        line = zip(times, map(names.__getitem__, station.tolist()), map(tails.__getitem__, tail.tolist()))
+        text = b"".join(itertools.chain.from_iterable(line))
+        counts = good[tail]
+        return text, self._summary(station[counts], values[tail[counts]])
 
     def _summary(self, station, value):
         present, first, group, count = np.unique(station, return_index=True, return_inverse=True, return_counts=True)
@@ -89,8 +85,6 @@ class Readings:
 
 def in_memory(text):
     """A read-only handle of a sealed file in memory."""
-    import fcntl
-
     handle = os.memfd_create("readings", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     view = memoryview(text)
     while view:

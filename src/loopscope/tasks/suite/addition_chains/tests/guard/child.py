@@ -72,6 +72,7 @@ class Running:
         self.limits, self.scratch, self.namespaced, self.sweep = limits, scratch, maps is not None, sweep
         self.status: int | None = None
         self.closed = False
+        self._said = b""
         self.limit(limits.wall)
         self._stderr = os.memfd_create("stderr")
         self._channel, theirs = socket.socketpair()
@@ -207,8 +208,10 @@ class Running:
         return "exit %d" % os.WEXITSTATUS(self.status) if os.WEXITSTATUS(self.status) else ""
 
     def errors(self) -> str:
-        """The beginning of its standard error."""
-        return os.pread(self._stderr, 2000, 0).decode(errors="replace")
+        """The beginning of its standard error; also when it is over."""
+        if not self.closed:
+            self._said = os.pread(self._stderr, 2000, 0)
+        return self._said.decode(errors="replace")
 
     # -- its end ------------------------------------------------------------------------------------------------------
 
@@ -216,6 +219,7 @@ class Running:
         """Kill it and everything it started, and forget its scratch files."""
         if self.closed:
             return
+        self.errors()
         self.closed = True
         if self.status is None:
             os.kill(self.pid, signal.SIGKILL)

@@ -209,9 +209,10 @@ def python_places(covered: Iterable[str]) -> list[str]:
     Never one that is hidden, that holds a hidden one, or that holds the verifier's own files.
     """
     secret = (os.path.dirname(os.path.dirname(os.path.abspath(__file__))), *HIDDEN)
-    places = [sys.base_prefix, sys.prefix, os.path.dirname(os.path.realpath(sys.executable)), *sys.path]
+    packages = [p for p in sys.path if os.path.basename(p) in ("site-packages", "dist-packages")]
+    places = [sys.base_prefix, sys.prefix, os.path.dirname(os.path.realpath(sys.executable)), *packages]
     chosen: list[str] = []
-    for place in sorted({os.path.abspath(p) for p in places if p}):
+    for place in sorted({os.path.abspath(p) for p in places}):
         if any(_within(s, place) or _within(place, s) for s in secret):
             continue
         if not any(_within(place, c) for c in (*covered, *chosen)):

@@ -56,11 +56,13 @@ def read_regular(directory: str, name: str, most: int) -> bytes:
             os.close(parent)
     except OSError as error:
         raise Gate("%s cannot be read: %s" % (name, error.strerror)) from error
-    with os.fdopen(handle, "rb") as file:
-        status = os.fstat(handle)
-        if not stat.S_ISREG(status.st_mode):
+    try:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
             raise Gate("%s is not a regular file" % name)
-        content = file.read(most + 1)
+        with os.fdopen(os.dup(handle), "rb") as file:
+            content = file.read(most + 1)
+    finally:
+        os.close(handle)
     if len(content) > most:
         raise Gate("%s is larger than %d bytes" % (name, most))
     return content
