@@ -55,7 +55,20 @@ def read(text: str, files: list[str] | None = None) -> Reading:
         ("Make `solve.py` faster. Run `python3 bench.py` to evaluate.", ["solve.py"]),
         ("`solve.py` may be edited; `bench.py` is fixed and must not be edited.", ["solve.py"]),
         ("**Files you may edit:**\n\n1. `solve.c`\n2. `Makefile` (flags only)", ["solve.c", "Makefile"]),
+        (
+            "Tune `solve.py`. `util.py` defines the function; you can read it but you must not change it.\n\n"
+            "Only `solve.py` is taken from your work directory.\n\nTry it: `python3 bench.py` measures the distance.",
+            ["solve.py"],
+        ),
+        (
+            "`util.py` holds the data. Do not edit it. The program is in `solve.py`. You may change it freely.",
+            ["solve.py"],
+        ),
+        ("You may edit `solve.py`. Its functions are called by the harness; do not change them.", ["solve.py"]),
+        ("`solve.py` (the solver) and `util.py` (helpers) may be edited.", ["solve.py", "util.py"]),
+        ("Improve `solve.py`; it is run by `bench.py`, which measures it.", ["solve.py"]),
         ("You may edit `missing.py` and `solve.py`.", ["solve.py"]),
+        ("### You may change\n\n* `src/a.c` – anything but the format\n\n`bench.py` must stay as it is.", ["src/a.c"]),
     ],
 )
 @pytest.mark.parametrize("records", ["", RECORDS])
@@ -96,6 +109,11 @@ def test_without_a_word_about_files_sources_that_are_not_the_evaluations_own() -
             "Compile:\n\n```\ngcc -O2 -o solve solve.c\n```\n\nEvaluate:\n\n```\n./solve < data/in.txt\n```",
             "gcc -O2 -o solve solve.c",
             "./solve < data/in.txt",
+        ),
+        (
+            "### How to build\n\n    sh build.sh\n\n### How to evaluate\n\n    sh run_eval.sh\n",
+            "sh build.sh",
+            "sh run_eval.sh",
         ),
         ("## Usage\n\n```python\nimport solve\n```\nNothing about commands.", None, "python3 bench.py"),
     ],

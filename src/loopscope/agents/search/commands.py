@@ -81,7 +81,7 @@ def _weigh(lines: tuple[str, ...], heading: str, words: str, bonus: float) -> _F
         return bonus + 4.0 * bool(pattern.search(heading)) + 3.0 * bool(pattern.search(words))
 
     evaluate = weight(_EVALUATE) + 1.5 * bool(_HINT.search(text)) + ("local" in heading + words)
-    return _Found(lines, evaluate - 4.0 * compiles, weight(_BUILD) - (0.0 if compiles else 3.0))
+    return _Found(lines, evaluate - 4.0 * compiles, weight(_BUILD) - (0.0 if compiles else 2.0))
 
 
 def _command_lines(code: str) -> Iterator[str]:

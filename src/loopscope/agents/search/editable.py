@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from itertools import takewhile
 
 from loopscope.agents.search.commands import Commands
 from loopscope.agents.search.markdown import Block, code_spans, sentences
@@ -20,7 +22,19 @@ _OTHER_USE = _words(
     "reads?", "runs?", "uses?", "see", "look", "calls?", "imports?", "prints?", "loads?", "checks?", r"evaluat\w+"
 )
 _CLOSED = _words(
-    "read-only", "off.limits", "leave", "untouched", "forbidden", "fixed", "ignored", "replaced", "no file", "nothing"
+    *(
+        "read-only",
+        "off.limits",
+        "leave",
+        "untouched",
+        "forbidden",
+        "fixed",
+        "ignored",
+        "replaced",
+        "no file",
+        "nothing",
+    ),
+    *("unchanged", "must stay", "must remain", "stays? as", "stays", "remains? as"),
 )
 _NOT = re.compile(
     r"\b(?:do not|don't|must not|mustn't|may not|should not|shouldn't|cannot|can't|never|not|no other file)\b"
@@ -35,7 +49,7 @@ _SPAN = re.compile(r"`+([^`]+?)`+")
 _EXCEPT = _words("except", "excepting", "other than", "apart from", "besides", "(?:nothing|anything|everything) but")
 _HARMLESS = re.compile(r"\b(?:and|but)? ?(?:nothing|no (?:other )?file)s? else\b|\bno others?\b|\bnot only\b", re.I)
 _CLAUSE = re.compile(
-    r";|\(|\)|\s+(?:-|--|–|—)\s+"
+    r";|\s+(?:-|--|–|—)\s+"
     r"|,?\s+but\s+(?=(?:not|never|do|don't|leave|you)\b|`)"
     r"|,\s+(?=(?:not|never|do not|don't|leave)\b)"
     r"|\s+and\s+(?=(?:do not|don't|never|leave|must not|may not)\b)",
@@ -48,6 +62,8 @@ _SOURCES = (
 _NOT_A_SOLUTION = re.compile(
     r"(?:^|[/_.-])(?:evaluat\w*|eval|bench\w*|test\w*|check\w*|score\w*|verif\w*|measure\w*|conftest|setup)", re.I
 )
+_HIDE = str.maketrans("();-", "\x02\x03\x04\x05")
+_SHOW = str.maketrans("\x02\x03\x04\x05", "();-")
 _OWN = ("output/", "output_snapshot/", ".git/", ".git")
 
 
@@ -67,10 +83,13 @@ def find_editable(task: Sequence[Block], listing: Sequence[str], workdir: str, c
                     forbidden.add(name)
                 else:
                     (allowed if verdict == "yes" else hinted)[name] = None
-    for found in (allowed, hinted):
-        if names := [name for name in found if name not in forbidden]:
-            return tuple(names)
-    return tuple(name for name in listing if name not in forbidden and _is_solution(name, commands))
+    if names := tuple(name for name in allowed if name not in forbidden):
+        return names
+    used = {
+        word.removeprefix("./") for command in (commands.build, commands.evaluate) for word in (command or "").split()
+    }
+    hints = tuple(name for name in hinted if name not in forbidden | used)
+    return hints or tuple(name for name in listing if name not in forbidden | used and _is_solution(name))
 
 
 def _verdicts(block: Block) -> Iterator[tuple[str, str]]:
@@ -83,11 +102,11 @@ def _verdicts(block: Block) -> Iterator[tuple[str, str]]:
         yield from (
             (word.strip(",;:()"), under) for word in block.text.split() if "." in word or "file" in word.lower()
         )
-    for sentence in sentences(block.text):
-        kind = under or ("yes" if _EDIT.search(_outside_code(sentence)) else None)
-        kind = kind or ("perhaps" if _IMPROVE.search(_outside_code(sentence)) else None)
-        if kind:
-            yield from _sentence(sentence, kind, listed=under is not None)
+    clauses = list(_weighed_clauses(block.text, under))
+    for index, clause in enumerate(clauses):
+        if _SPAN.search(clause.words):
+            behind = list(takewhile(lambda c: not _SPAN.search(c.words), clauses[index + 1 :]))
+            yield from _paths(clause, behind)
 
 
 def _heading_verdict(block: Block) -> str | None:
@@ -96,29 +115,52 @@ def _heading_verdict(block: Block) -> str | None:
     return "no" if _NOT.search(_HARMLESS.sub("", block.heading)) else "yes"
 
 
-def _sentence(sentence: str, kind: str, listed: bool) -> Iterator[tuple[str, str]]:
+@dataclass(frozen=True)
+class _Clause:
+    """A part of a sentence, and what a plain mention of a path in it means: `yes`, `perhaps`, `no` or nothing."""
+
+    words: str
+    kind: str | None
+    direct: bool
+    """It permits by itself: by its own verb, or by the heading it stands under."""
+
+
+def _weighed_clauses(text: str, under: str | None) -> Iterator[_Clause]:
+    for sentence in sentences(text):
+        said: str | None = None
+        for clause in _clauses(sentence):
+            words = _HARMLESS.sub(" ", clause)
+            plain = _outside_code(words)
+            edits = bool(_EDIT.search(plain))
+            said = "yes" if edits else said or ("perhaps" if _IMPROVE.search(plain) else None)
+            other = not edits and bool(_OTHER_USE.search(plain))
+            yield _Clause(words, under or (None if other else said), under == "yes" or edits)
+
+
+def _paths(clause: _Clause, behind: Sequence[_Clause]) -> Iterator[tuple[str, str]]:
     """Each path with its verdict: a prohibition turns its clause over, an exception turns over what follows it.
 
     Args:
-        sentence: one sentence, code marks included.
-        kind: verdict of a plain mention.
-        listed: the sentence stands under a heading about editing, so that it need not say so again.
+        clause: the clause that names paths.
+        behind: the clauses up to the next path, for "it" and "them".
     """
-    clauses = [_HARMLESS.sub(" ", clause) for clause in _clauses(sentence)]
-    for words, following in zip(clauses, [*clauses[1:], ""], strict=True):
-        turn = _EXCEPT.search(words)
-        parts = [words[: turn.start()], words[turn.start() :]] if turn else [words]
-        negated = _forbids(parts[0]) or bool(turn and turn.group().lower().startswith("nothing"))
-        # "You can read `x` but not change it"
-        negated = negated or (_forbids(following) and not _SPAN.search(following) and bool(_IT.search(following)))
-        if not (listed or negated or _EDIT.search(words)) and _OTHER_USE.search(_outside_code(words)):
-            continue
-        for index, part in enumerate(parts):
-            verdict = "no" if negated != bool(index) else kind
-            for span in _SPAN.finditer(part):
-                # "do not change the interface of `x`" speaks of a part of x, "called by `x`" of no edit at all
-                if not (_PART_OF if verdict == "no" else _MEANS).search(part[: span.start()]):
-                    yield span[1].strip(), verdict
+    kind = clause.kind
+    turn = _EXCEPT.search(clause.words)
+    parts = [clause.words[: turn.start()], clause.words[turn.start() :]] if turn else [clause.words]
+    negated = _forbids(parts[0]) or bool(turn and turn.group().lower().startswith("nothing"))
+    if not clause.direct:
+        pointing = [c.words for c in behind if _IT.search(c.words) and _EDIT.search(_outside_code(c.words))]
+        # "You can read `x` but not change it", "It is in `x`. You may edit it."
+        negated = negated or any(_forbids(words) for words in pointing)
+        kind = kind or ("yes" if pointing else None)
+    if kind is None and not negated:
+        return
+    for index, part in enumerate(parts):
+        verdict = "no" if kind == "no" or negated != bool(index) else kind or "yes"
+        for span in _SPAN.finditer(part):
+            # "do not change the interface of `x`" speaks of a part of x, "called by `x`" of no edit at all
+            if not (_PART_OF if verdict == "no" else _MEANS).search(part[: span.start()]):
+                yield span[1].strip(), verdict
 
 
 def _forbids(clause: str) -> bool:
@@ -128,14 +170,11 @@ def _forbids(clause: str) -> bool:
 
 
 def _clauses(sentence: str) -> list[str]:
-    hidden = re.sub(
-        r"`[^`]*`", lambda m: m.group().replace("(", "\x02").replace(";", "\x03").replace("-", "\x04"), sentence
-    )
-    return [
-        part.replace("\x02", "(").replace("\x03", ";").replace("\x04", "-")
-        for part in _CLAUSE.split(hidden)
-        if part.strip()
-    ]
+    """Clauses of a sentence; what stands in parentheses comes as clauses of its own, after the rest."""
+    hidden = re.sub(r"`[^`]*`", lambda m: m.group().translate(_HIDE), sentence)
+    asides = re.findall(r"\(([^()]*)\)", hidden)
+    main = re.sub(r"\([^()]*\)", " ", hidden)
+    return [part.translate(_SHOW) for text in [main, *asides] for part in _CLAUSE.split(text) if part.strip()]
 
 
 def _outside_code(text: str) -> str:
@@ -158,11 +197,5 @@ def _expand(path: str, listing: Sequence[str], workdir: str) -> list[str]:
     ]
 
 
-def _is_solution(name: str, commands: Commands) -> bool:
-    used = " ".join(filter(None, (commands.build, commands.evaluate))).split()
-    return (
-        any(name.endswith(suffix) for suffix in _SOURCES)
-        and not _NOT_A_SOLUTION.search(name)
-        and not name.startswith(_OWN)
-        and all(name != word.removeprefix("./") for word in used)
-    )
+def _is_solution(name: str) -> bool:
+    return name.endswith(_SOURCES) and not _NOT_A_SOLUTION.search(name) and not name.startswith(_OWN)
