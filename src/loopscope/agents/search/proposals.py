@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from loopscope.agents.atif import artifact_state
 from loopscope.agents.search.bandit import Bandit
@@ -26,6 +26,8 @@ class Proposal:
 
     moves: tuple[Move, ...]
     files: dict[str, bytes]
+    onward: bool = False
+    """It takes a step further that has just gained; where that fails, there is no use in turning round."""
 
     @property
     def change(self) -> str:
@@ -45,7 +47,7 @@ class Proposer:
     def __init__(self, seed: int) -> None:
         self._rng = random.Random(seed)
         self._bandit = Bandit(self._rng)
-        self._follow: deque[Key] = deque()
+        self._follow: deque[tuple[Key, bool]] = deque()
         self._gains: list[Move] = []
         self._seen: set[str] = set()
         self._catalogue: tuple[str, list[Move]] = ("", [])
@@ -77,9 +79,9 @@ class Proposer:
             self._bandit.learn(move, gain, inert, 1 / len(proposal.moves))
         if gain and notable:
             self._gains.extend(move for move in proposal.moves if move not in self._gains)
-            self._follow.extendleft((m.file, m.site, m.onward) for m in proposal.moves if m.onward)
-        elif len(proposal.moves) == 1 and not (gain or inert or failed):
-            self._follow.extend((m.file, m.site, m.opposite) for m in proposal.moves if m.opposite)
+            self._follow.extendleft(((m.file, m.site, m.onward), True) for m in proposal.moves if m.onward)
+        elif len(proposal.moves) == 1 and not (gain or inert or failed or proposal.onward):
+            self._follow.extend(((m.file, m.site, m.opposite), False) for m in proposal.moves if m.opposite)
 
     def _moves(self, files: Files) -> Sequence[Move]:
         state = artifact_state(files)
@@ -89,8 +91,9 @@ class Proposer:
 
     def _followed(self, files: Files) -> Proposal | None:
         while self._follow:
-            if proposal := self._combined(files, [self._follow.popleft()]):
-                return proposal
+            key, onward = self._follow.popleft()
+            if proposal := self._combined(files, [key]):
+                return replace(proposal, onward=onward)
         return None
 
     def _crossed(self, files: Files) -> Proposal | None:

@@ -58,6 +58,7 @@ def _booleans(path: str, source: Source) -> Iterator[Move]:
             edits=(Edit(node.start_byte, node.end_byte, new),),
             change=f"{name} {source.text(node)} -> {new.decode()} in {path}",
             hypothesis=f"{name} may work better the other way round",
+            weight=2.0 if kind in ("named", "parameter") else 1.0,
             # What is switched off is the greater unknown.
             prior={"named": 0.5, "parameter": 0.4}.get(kind, 0.15) * (1.0 if new.lower() == b"true" else 0.7),
         )
@@ -72,7 +73,12 @@ def _options(path: str, source: Source) -> Iterator[Move]:
         kind, name = _place(source, node)
         old = source.text(node)
         value = old.strip("'\"")
-        if kind == "other" or any(a.type in ("comparison_operator", "subscript") for a in list(ancestors(node))[:3]):
+        is_key = node.parent is not None and node.parent.child_by_field_name("key") == node
+        if (
+            kind == "other"
+            or is_key
+            or any(a.type in ("comparison_operator", "subscript") for a in list(ancestors(node))[:3])
+        ):
             continue
         seen[name] += 1
         groups = [group for group in [*compared.values(), *tables] if value in group]
@@ -87,6 +93,7 @@ def _options(path: str, source: Source) -> Iterator[Move]:
                 edits=(Edit(node.start_byte, node.end_byte, old.replace(value, option, 1).encode()),),
                 change=f"{name} {value} -> {option} in {path}",
                 hypothesis=f"the code also knows {option}, which may do better",
+                weight=2.0,
                 prior=0.45,
             )
 
