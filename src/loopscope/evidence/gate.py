@@ -102,7 +102,7 @@ def _decide_one(
     if previous is None:
         return Decision(True, "first commit")
     if score is not None and last_score is not None and abs(score - last_score) > EPS:
-        return Decision(True, f"its score differs from the last retained one ({last_score} to {score})")
+        return Decision(True, f"its score differs from the last retained one ({last_score:.4f} to {score:.4f})")
     if commit.snapshot_id != previous.snapshot_id:
         return Decision(True, "its output snapshot differs")
     if repository.tree(commit.tree.encode()) is None or repository.tree(previous.tree.encode()) is None:
