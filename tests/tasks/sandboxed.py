@@ -31,6 +31,8 @@ class Solution:
     """Run the task's solve.sh."""
     env: Mapping[str, str] = field(default_factory=dict)
     """The verifier's environment."""
+    evaluate: bool = False
+    """Run the task's own `python3 evaluate.py` first, as an agent would."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,8 @@ class Scored:
     output: str
     processes: str
     """What runs in the sandbox afterwards."""
+    local: str = ""
+    """What the local evaluation printed, where it was asked for."""
 
 
 async def _one(sandbox: LocalEnvironment, task: Task, solution: Solution, scratch: Path) -> Scored:
@@ -55,12 +59,19 @@ async def _one(sandbox: LocalEnvironment, task: Task, solution: Solution, scratc
         await sandbox.exec("sh /solution/solve.sh")
     if solution.before:
         await sandbox.exec(solution.before)
+    local = await sandbox.exec("python3 evaluate.py") if solution.evaluate else None
     await sandbox.upload_dir(task.paths.tests_dir, "/tests")
     done = await sandbox.exec(VERIFY, env=dict(solution.env), timeout_sec=60)
     running = await sandbox.exec("cat /proc/[0-9]*/cmdline | tr '\\0' ' '")
     written = [await sandbox.exec(f"cat /logs/verifier/{name}.json") for name in ("reward", "details")]
     reward, details = (json.loads(w.stdout or "") if w.return_code == 0 else None for w in written)
-    return Scored(reward, details or {}, f"{done.stdout}{done.stderr}", running.stdout or "")
+    return Scored(
+        reward,
+        details or {},
+        f"{done.stdout}{done.stderr}",
+        running.stdout or "",
+        f"{local.stdout}{local.stderr}" if local else "",
+    )
 
 
 async def _score(task_dir: Path, solutions: Sequence[Solution]) -> list[Scored]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -306,6 +307,15 @@ def test_attacks_from_c_change_nothing(level: str) -> None:
     (scored,) = score(SUITE / "csv_groupby", Solution(files={"groupby.c": source}, env=env))
     assert valid(scored)["reward"] <= STARTER_AT_MOST["csv_groupby"]
     assert "leftover" not in scored.processes
+
+
+@pytest.mark.parametrize("name", builtin_names())
+def test_the_local_evaluation_points_the_same_way(name: str) -> None:
+    both = score(SUITE / name, Solution(evaluate=True), Solution(evaluate=True, reference=True))
+    starter, reference = (re.search(r"^score: ([-\d.]+)$", each.local, re.MULTILINE) for each in both)
+    assert starter, both[0].local
+    assert reference, both[1].local
+    assert float(reference[1]) > float(starter[1]) + 0.3
 
 
 COUNTERFACTUALS = {

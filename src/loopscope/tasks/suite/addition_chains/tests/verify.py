@@ -11,7 +11,8 @@ from guard import verdict  # noqa: E402
 from guard.fence import Limits  # noqa: E402
 
 MOST_STEPS = 5000
-LIMITS = Limits(wall=0.4, cpu=1, memory=512 << 20, file=1 << 20, output=64 << 10, processes=False)
+SECONDS = 0.4  # of processor for each set, the start of the interpreter included
+LIMITS = Limits(wall=3.0, cpu=1, memory=512 << 20, file=1 << 20, output=64 << 10, processes=False)
 LINES = re.compile(rb"(?:[0-9]{1,4} [0-9]{1,4}\n)*")
 
 
@@ -49,6 +50,8 @@ def judge(guard):
         )
         if not outcome.ok:
             raise verdict.Gate("set %d: %s; %s" % (number + 1, outcome.reason, outcome.errors[-500:]))
+        if outcome.cpu > SECONDS:
+            raise verdict.Gate("set %d: %.2f s of processor, %.2f are allowed" % (number + 1, outcome.cpu, SECONDS))
         ratios.append(chain_length(targets, outcome.output) / binary_steps(targets))
     ratio = sum(ratios) / len(ratios)
     anchors = verdict.anchors()  # the reference is worth less than 1: shorter chains than its are there to be found

@@ -14,24 +14,24 @@ from guard.fence import GuardError, Limits  # noqa: E402
 from ponds import draw, log_error  # noqa: E402
 from wire import pack, unpack  # noqa: E402
 
-START = 5.0  # seconds for the interpreter and numpy; not counted
-TRAIN, PREDICT = 0.25, 0.125  # seconds for each system
+START, TRAIN, PREDICT = 0.2, 0.25, 0.15  # seconds of processor: of the interpreter, and for each system
 MODEL_BYTES, MODEL_ARRAYS = 64 << 10, 16
 
 
 def ask(guard, files, what, arrays, seconds):
-    """Run the solution's function on these arrays within these seconds after the start of its interpreter."""
-    limits = Limits(wall=START, cpu=8, memory=1 << 30, file=1 << 20, output=4 << 20, processes=False)
+    """Run the solution's function on these arrays within these seconds of processor."""
+    limits = Limits(wall=5.0, cpu=int(seconds) + 1, memory=1 << 30, file=1 << 20, processes=False)
     with guard.start([sys.executable, "-I", "-B", "runner.py", what], guard.new_box(files), limits) as child:
         try:
             if child.read(1) != b"!":
                 raise GuardError("it wrote before it was asked")
-            child.limit(seconds)
             child.send(pack(arrays))
             child.close_input()
             output = child.read_all()
             if reason := child.wait():
                 raise GuardError(reason)
+            if child.cpu > seconds:
+                raise GuardError("%.2f s of processor, %.2f are allowed" % (child.cpu, seconds))
             return unpack(output)
         except (GuardError, ValueError) as error:
             raise verdict.Gate("%s: %s; %s" % (what, error, child.errors()[-500:])) from error
@@ -42,7 +42,8 @@ def judge(guard):
     random = np.random.default_rng(verdict.seed())
     count, windows = min(verdict.setting("SYSTEMS", 4), 16), min(verdict.setting("WINDOWS", 300), 2000)
     drawn = [draw(random, windows) for _ in range(count)]
-    models = ask(guard, files, "train", {"%d/series" % n: series for n, (series, _, _) in enumerate(drawn)}, TRAIN * count)
+    lessons = {"%d/series" % n: series for n, (series, _, _) in enumerate(drawn)}
+    models = ask(guard, files, "train", lessons, START + TRAIN * count)
     given = {}
     for n, (_, seen, _) in enumerate(drawn):
         model = {name: array for name, array in models.items() if name.split("/")[0] == str(n)}
@@ -51,7 +52,7 @@ def judge(guard):
             raise verdict.Gate("the model has %d bytes in %d arrays, more than allowed" % (size, len(model)))
         given.update(model)
         given["%d/windows:" % n] = seen
-    forecasts = ask(guard, files, "predict", given, PREDICT * count)
+    forecasts = ask(guard, files, "predict", given, START + PREDICT * count)
     errors = []
     for n, (_, seen, future) in enumerate(drawn):
         forecast = forecasts.get("%d/forecast" % n)

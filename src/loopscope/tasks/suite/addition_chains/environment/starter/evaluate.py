@@ -6,7 +6,7 @@ import time
 
 from chains import build
 
-SECONDS = 0.4
+SECONDS = 0.35  # 0.4 with the start of the interpreter
 
 
 def check(targets, steps):
@@ -33,10 +33,10 @@ def main():
     ratios = []
     for _ in range(4):
         targets = source.sample(range(1 << 22, 1 << 24), 40)
-        start = time.monotonic()
+        start = time.process_time()
         length = check(targets, build(list(targets)))
-        if time.monotonic() - start > SECONDS:
-            sys.exit(f"build() took longer than {SECONDS} s")
+        if time.process_time() - start > SECONDS:
+            sys.exit(f"build() took longer than {SECONDS} s of processor")
         ratios.append(length / binary_steps(targets))
         print(f"{length} steps, binary method {binary_steps(targets)}")
     print(f"score: {1 - sum(ratios) / len(ratios):.5f}")

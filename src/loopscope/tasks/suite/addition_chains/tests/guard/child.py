@@ -23,7 +23,7 @@ class Limits(NamedTuple):
     """What a child may use."""
 
     wall: float = 10.0
-    """Seconds of wall clock, from its start (or from the last `Running.limit`)."""
+    """Seconds of wall clock, from its start."""
     cpu: int = 10
     """Seconds of processor."""
     memory: int = 1 << 30
@@ -71,9 +71,10 @@ class Running:
         """
         self.limits, self.scratch, self.namespaced, self.sweep = limits, scratch, maps is not None, sweep
         self.status: int | None = None
+        self.cpu = 0.0  # seconds of processor it has used, once it is over
         self.closed = False
         self._said = b""
-        self.limit(limits.wall)
+        self.deadline = time.monotonic() + limits.wall
         self._stderr = os.memfd_create("stderr")
         self._channel, theirs = socket.socketpair()
         child_in, self._in = os.pipe()
@@ -129,10 +130,6 @@ class Running:
         self.close()
 
     # -- talking to it ------------------------------------------------------------------------------------------------
-
-    def limit(self, seconds: float) -> None:
-        """From now on it has this much time."""
-        self.deadline = time.monotonic() + seconds
 
     def _await(self, reading: list[int], writing: list[int], what: str) -> None:
         left = self.deadline - time.monotonic()
@@ -196,9 +193,9 @@ class Running:
     def wait(self) -> str:
         """Wait for its end: why it failed, or an empty string."""
         while self.status is None:
-            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            pid, status, usage = os.wait4(self.pid, os.WNOHANG)
             if pid:
-                self.status = status
+                self.status, self.cpu = status, usage.ru_utime + usage.ru_stime
             elif time.monotonic() > self.deadline:
                 raise GuardError("timeout while it should have ended")
             else:

@@ -45,6 +45,8 @@ class Outcome(NamedTuple):
     errors: str
     reason: str
     """Why it is not ok: how it ended, or which limit it met. Empty when it is."""
+    cpu: float
+    """Seconds of processor it used, its start included."""
 
 
 class Guard:
@@ -134,7 +136,7 @@ class Guard:
                 reason = child.wait()
             except GuardError as error:
                 reason = str(error)
-            return Outcome(not reason, output, child.errors(), reason)
+            return Outcome(not reason, output, child.errors(), reason, child.cpu)
 
     # -- in the child, between clone and exec -------------------------------------------------------------------------
 
