@@ -26,7 +26,7 @@ def test_the_study_holds_a_copy_with_the_addition(source: TaskSource, tmp_path: 
     copy = prepared_dir(tmp_path / "study", "mine")
     text = (copy / "instruction.md").read_text()
     assert text.startswith("# Do it\n")
-    for needed in ("1.5 hours (5400 seconds)", "/srv/work/output/journal.md", "git init", "round N: change=", "hypothesis=",
+    for needed in ("1 hour 30 minutes", "/srv/work/output/journal.md", "git init", "round N: change=", "hypothesis=",
                    "output_snapshot/<commit>_<time>", "Never rewrite history", "hardware", "stop and report"):  # fmt: skip
         assert needed in text
     assert "$" not in text
@@ -166,10 +166,12 @@ def test_any_change_of_name_or_byte_changes_the_hash(files: dict[str, bytes], da
 @pytest.mark.parametrize(
     ("seconds", "text"),
     [
-        (600, "10 minutes (600 seconds)"),
-        (3600, "1 hour (3600 seconds)"),
-        (45, "45 seconds"),
-        (90, "1.5 minutes (90 seconds)"),
+        (600, "10 minutes"),
+        (3600, "1 hour"),
+        (43200, "12 hours"),
+        (45.5, "45.5 seconds"),
+        (90, "1 minute 30 seconds"),
+        (7261, "2 hours 1 minute 1 second"),
     ],
 )
 def test_budgets_as_an_agent_reads_them(seconds: float, text: str) -> None:

@@ -64,12 +64,11 @@ def verifier_hash(task_dir: Path) -> str:
 
 
 def budget_text(seconds: float) -> str:
-    """A budget as an agent reads it: `10 minutes (600 seconds)`."""
-    for unit, size in (("hour", 3600), ("minute", 60)):
-        if seconds >= size:
-            count = f"{seconds / size:.3g}"
-            return f"{count} {unit}{'' if count == '1' else 's'} ({seconds:g} seconds)"
-    return f"{seconds:g} seconds"
+    """A budget as an agent reads it, each second said once: `1 hour 30 minutes`, `45.5 seconds`."""
+    minutes, left = divmod(seconds, 60)
+    parts = (*divmod(int(minutes), 60), round(left, 3))
+    named = [(count, unit) for count, unit in zip(parts, ("hour", "minute", "second"), strict=True) if count]
+    return " ".join(f"{count:g} {unit}{'' if count == 1 else 's'}" for count, unit in named) or "0 seconds"
 
 
 def _append_addition(instruction: Path, info: TaskInfo, budget_sec: float) -> None:
