@@ -115,6 +115,11 @@ def test_without_a_word_about_files_sources_that_are_not_the_evaluations_own() -
             "sh build.sh",
             "sh run_eval.sh",
         ),
+        (
+            "It is built by `gcc -O3 -static`.\n\n## Building\n\n```\nmake -s\n```\n\n## Local evaluation\n\n```\n./run.sh\n```",
+            "make -s",
+            "./run.sh",
+        ),
         ("## Usage\n\n```python\nimport solve\n```\nNothing about commands.", None, "python3 bench.py"),
     ],
 )

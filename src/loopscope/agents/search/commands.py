@@ -13,6 +13,8 @@ _BUILD = re.compile(r"\bbuild|\bbuilt|compil")
 _HINT = re.compile(r"eval|bench|score|measure")
 _NOT = re.compile(r"\b(?:do not|don't|never|must not|may not|cannot|not (?:be )?(?:run|available|use))\b", re.I)
 _COMPILES = re.compile(r"^(?:make|gcc|g\+\+|cc|c\+\+|clang\S*|cmake|ninja|cargo build|go build|rustc|javac|nvcc)\b")
+_BARE_COMPILER = re.compile(r"^(?:gcc|g\+\+|cc|c\+\+|clang\S*|rustc|javac|nvcc)(?:\s+-\S+)*$")
+"""A compiler with flags alone: how something is built, said in passing, and nothing that can be run."""
 _STARTS = re.compile(
     r"^(?:[A-Z_][A-Z0-9_]*=\S*\s+)*(?:python[\d.]*|make|bash|sh|gcc|g\+\+|cc|c\+\+|clang\S*|cmake|ninja|cargo|go|rustc|java|javac"
     r"|node|ruby|perl|Rscript|julia|nvcc|env|time|timeout|cd|npm|pytest|\.{1,2}/\S+|/\S+)(?:\s|$)"
@@ -69,7 +71,7 @@ def _inline(task: Sequence[Block]) -> Iterator[_Found]:
         for sentence in sentences(block.text):
             for span in code_spans(sentence):
                 whole = _STARTS.match(span) and (" " in span or span == "make" or span.startswith("./"))
-                if whole and not _NOT.search(sentence):
+                if whole and not _BARE_COMPILER.match(span) and not _NOT.search(sentence):
                     yield _weigh((span,), block.heading, sentence.replace(span, "").lower(), 0.0)
 
 

@@ -6,7 +6,7 @@ import math
 import random
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from loopscope.agents.search import journal
 from loopscope.agents.search.evaluation import Measured, read_score
@@ -194,9 +194,14 @@ class SearchLoop:
 
     async def _measure(self) -> tuple[Measured | None, Outcome]:
         """Build where there is a build command, then evaluate."""
-        if self.reading.commands.build:
-            built = await self.ws.bash(self.reading.commands.build, StepKind.BUILD, self._allowed())
-            if built.status is not StepStatus.OK:
+        build = self.reading.commands.build
+        if build:
+            built = await self.ws.bash(build, StepKind.BUILD, self._allowed())
+            if built.status is StepStatus.CODE_FAILURE and self.ws.round == 0:
+                # It fails on the untouched files, so it was misread: the evaluation must build by itself.
+                await self.ws.journal(f"`{build}` does not build the untouched files; it is left out\n\n")
+                self.reading = replace(self.reading, commands=replace(self.reading.commands, build=None))
+            elif built.status is not StepStatus.OK:
                 return None, built
         return await self._evaluate()
 
