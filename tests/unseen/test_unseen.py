@@ -24,10 +24,10 @@ def test_search_improves_tasks_of_another_author(tmp_path, monkeypatch):
     spec = {
         "name": "unseen",
         "tasks": [str(TASKS / "grey_codec"), str(TASKS / "paint_booths")],
-        "agents": ["nop", {"name": "search", "kwargs": {"rounds": 25}}],
+        "agents": ["nop", {"name": "search", "kwargs": {"rounds": 50}}],
         "seeds": [2],
         "budget": {"agent_sec": 120},
-        "scoring": {"max_checkpoints": 4},
+        "scoring": {"max_checkpoints": 2, "repeats": 5},
     }
     (tmp_path / "study.yaml").write_text(yaml.safe_dump(spec))
     plan = plan_study(tmp_path / "study.yaml", tmp_path)
