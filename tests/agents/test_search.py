@@ -71,6 +71,27 @@ def test_commits_come_before_evaluations_and_the_journal_after(tmp_path: Path) -
 
 
 @pytest.mark.sandbox
+def test_what_is_measured_is_what_was_committed(tmp_path: Path) -> None:
+    """Edits of one digit within a second (here: with equal file times) must not be hidden by a cached module."""
+    source = directory(
+        tmp_path,
+        instruction__md="You may edit `knob.py`.\n\n## Local evaluation\n\n```\npython3 bench.py\n```\n",
+        knob__py="KNOB = 4\n",
+        bench__py='import os\nos.utime("knob.py", (1e9, 1e9))\nimport knob\nprint(f"score: {knob.KNOB}")\n',
+    )
+    look = 'git log --format=%H | while read c; do echo "$c $(git show $c:knob.py)"; done'
+    _, looks = search(tmp_path, source, look, rounds=8, seed=1)
+    values = {line.split()[0]: line.split()[3] for line in looks[0].splitlines()}
+    notes = annotations(transcript(tmp_path))
+    commits = {note.round: note.commit for note in notes if note.kind is StepKind.COMMIT and note.commit}
+    pairs = {
+        (values[str(commits[n.round])], n.score) for n in notes if n.kind is StepKind.EVALUATE and n.score and n.round
+    }
+    assert len(pairs) > 2
+    assert all(float(committed) == float(measured) for committed, measured in pairs), pairs
+
+
+@pytest.mark.sandbox
 def test_equal_seeds_and_scores_give_equal_runs(tmp_path: Path) -> None:
     look = "git log --format=%s; git rev-parse HEAD:smooth.py; grep -c . output/journal.md"
     runs = [search(tmp_path / str(n), TASKS / "smoothing", look, rounds=5, seed=7)[1] for n in range(2)]
