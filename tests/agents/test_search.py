@@ -77,10 +77,10 @@ def test_what_is_measured_is_what_was_committed(tmp_path: Path) -> None:
         tmp_path,
         instruction__md="You may edit `knob.py`.\n\n## Local evaluation\n\n```\npython3 bench.py\n```\n",
         knob__py="KNOB = 4\n",
-        bench__py='import os\nos.utime("knob.py", (1e9, 1e9))\nimport knob\nprint(f"score: {knob.KNOB}")\n',
+        bench__py='import os\nos.utime("knob.py", (1e9, 1e9))\nimport knob\nprint("score:", -(knob.KNOB - 5) ** 2)\n',
     )
     look = 'git log --format=%H | while read c; do echo "$c $(git show $c:knob.py)"; done'
-    _, looks = search(tmp_path, source, look, rounds=8, seed=1)
+    _, looks = search(tmp_path, source, look, rounds=12, seed=1)
     values = {line.split()[0]: line.split()[3] for line in looks[0].splitlines()}
     notes = annotations(transcript(tmp_path))
     commits = {note.round: note.commit for note in notes if note.kind is StepKind.COMMIT and note.commit}
@@ -88,7 +88,7 @@ def test_what_is_measured_is_what_was_committed(tmp_path: Path) -> None:
         (values[str(commits[n.round])], n.score) for n in notes if n.kind is StepKind.EVALUATE and n.score and n.round
     }
     assert len(pairs) > 2
-    assert all(float(committed) == float(measured) for committed, measured in pairs), pairs
+    assert all(-((float(committed) - 5) ** 2) == float(measured) for committed, measured in pairs), pairs
 
 
 @pytest.mark.sandbox
