@@ -42,6 +42,37 @@ def test_host_git_can_read_the_result(work, tmp_path):
     subprocess.run(["git", "-C", target, "fsck", "--strict"], check=True, capture_output=True)
 
 
+def test_all_refs_and_reflogs_come_through(work, tmp_path):
+    work.write("a.py", "0")
+    base = work.commit("base")
+    work.git("checkout", "-q", "-b", "side/idea")
+    work.write("a.py", "1")
+    side = work.commit("aside")
+    work.write("a.py", "2")
+    work.git("stash", "-q")
+    stash = work.git("rev-parse", "refs/stash")
+    work.git("pack-refs", "--all")
+    target = tmp_path / "clean"
+    salvage(work.tar(tmp_path / "w.tar"), target)
+    shown = subprocess.run(
+        ["git", "-C", target, "for-each-ref", "--format=%(refname) %(objectname)"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert dict(line.split() for line in shown.stdout.splitlines()) == {
+        "refs/heads/main": base,
+        "refs/heads/side/idea": side,
+        "refs/stash": stash,
+    }
+    assert {str(p.relative_to(target)) for p in (target / "logs").rglob("*") if p.is_file()} == {
+        "logs/HEAD",
+        "logs/refs/heads/main",
+        "logs/refs/heads/side/idea",
+        "logs/refs/stash",
+    }
+
+
 def test_a_pointer_file_or_link_is_not_followed(work, tmp_path):
     other = tmp_path / "other"
     (work.path / ".git").rename(other)

@@ -7,6 +7,7 @@ blow up.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import re
 import zlib
@@ -76,8 +77,8 @@ def salvage(workspace: Path, target: Path) -> Salvage:
                 refs = _packed_refs(stream.read()) | refs
             elif _REF.fullmatch(name) and member.size < 1024:
                 refs[name] = stream.read().strip()
-            elif name == b"logs/HEAD" and member.size <= MAX_LOG:
-                _write(target / "logs" / "HEAD", stream.read())
+            elif name.startswith(b"logs/") and member.size <= MAX_LOG:
+                _keep_log(name, stream.read(), target)
             elif match := _LOOSE.fullmatch(name):
                 _keep_loose(match, stream.read(), target, budget, report)
             elif match := _PACK.fullmatch(name):
@@ -91,6 +92,14 @@ def salvage(workspace: Path, target: Path) -> Salvage:
 def _write(path: Path, data: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(data)
+
+
+def _keep_log(name: bytes, data: bytes, target: Path) -> None:
+    """A reflog: HEAD's, a ref's, or the stash's. Names are held to those of refs, so none can climb out."""
+    ref = name.removeprefix(b"logs/")
+    if ref == b"HEAD" or _REF.fullmatch(ref):
+        with contextlib.suppress(FileExistsError, NotADirectoryError, IsADirectoryError):  # a forged archive
+            _write(target / name.decode("ascii"), data)
 
 
 def _packed_refs(data: bytes) -> dict[bytes, bytes]:
