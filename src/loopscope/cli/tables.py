@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from rich import box
 from rich.table import Table
 
-from loopscope.analysis.build import Analysis
-from loopscope.analysis.tables import OVERALL
+if TYPE_CHECKING:  # its libraries take longer to load than most verbs to run
+    from loopscope.analysis.build import Analysis
 
 MISSING = "—"
 
@@ -25,6 +26,8 @@ def plain_table(heads: Sequence[str], rows: Sequence[Sequence[str]], *, numbers:
 
 def leaderboard(analysis: Analysis) -> Table:
     """avg@k, best@k and the process measures by agent, best first."""
+    from loopscope.analysis.tables import OVERALL
+
     outcome = [row for row in analysis.frames["outcome"].to_dicts() if row["category"] == OVERALL]
     process = {
         (row["agent"], row["measure"]): row["value"]
