@@ -115,6 +115,9 @@ class RunRecord(Versioned):
     """In the order they were made, as far as the repository tells (reflog, then ancestry, then time)."""
     clean_initial: str | None = None
     """Sha of the first commit, when a path audit shows every artifact path as the prepared task had it."""
+    ambiguous_initial: str | None = None
+    """Sha of the first commit, when no prepared path that it tracks differs but some are left out or others were added:
+    no attempt of the agent's, and no sure boundary either."""
     head: str | None = None
     uncommitted: bool | None = None
     """The frozen workspace differs from HEAD's tree; None when there is no repository."""

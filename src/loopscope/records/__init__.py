@@ -1,6 +1,15 @@
 """The durable store of a study: run directories, scores, repositories."""
 
-from loopscope.records.durable import RecordError, explain, publish, read_model, scratch_name, write_bytes, write_model
+from loopscope.records.durable import (
+    RecordError,
+    explain,
+    publish,
+    read_model,
+    remove_tree,
+    scratch_name,
+    write_bytes,
+    write_model,
+)
 from loopscope.records.repository import FileDiff, Repository
 from loopscope.records.store import FINAL, RunDir, StudyStore
 from loopscope.records.studyfile import StudyError, load_study, locate
@@ -18,6 +27,7 @@ __all__ = [
     "locate",
     "publish",
     "read_model",
+    "remove_tree",
     "scratch_name",
     "write_bytes",
     "write_model",

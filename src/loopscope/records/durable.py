@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import os
 import secrets
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 from pydantic import BaseModel, ValidationError
 
 SCRATCH_PREFIX = ".tmp-"
 """Every unfinished file or directory starts like this; the next start removes what a killed process left."""
+
+
+_AT_FDCWD = -100
+_RENAME_EXCHANGE = 2
 
 
 class RecordError(Exception):
@@ -47,38 +54,84 @@ def write_bytes(path: Path, data: bytes) -> None:
 
 
 def publish(scratch: Path, target: Path) -> None:
-    """Give a finished scratch file or directory its name. An older target is replaced.
+    """Give a finished scratch file or directory its name, durably. An older target is replaced.
 
-    A directory cannot replace another atomically; the old one is moved aside first and removed after.
+    A directory changes places with the older one in one step where the file system can do that, so that the name is
+    never without a whole directory.
     """
-    for folder, _, names in os.walk(scratch):
+    _sync_all(scratch)
+    if target.is_dir() and not target.is_symlink():
+        if not _exchange(scratch, target):
+            aside = scratch_name(target)
+            target.rename(aside)
+            scratch.replace(target)
+            scratch = aside
+        _fsync_dir(target.parent)
+        remove_tree(scratch)
+    else:
+        scratch.replace(target)
+        _fsync_dir(target.parent)
+
+
+def _sync_all(path: Path) -> None:
+    if not path.is_dir():
+        _fsync_file(path)
+    for folder, _, names in os.walk(path):
         for name in names:
-            fd = os.open(Path(folder) / name, os.O_RDONLY | os.O_NOFOLLOW)
-            try:
-                os.fsync(fd)
-            finally:
-                os.close(fd)
+            _fsync_file(Path(folder) / name)
         _fsync_dir(Path(folder))
-    old = scratch_name(target) if target.is_dir() else None
-    if old:
-        target.rename(old)
-    scratch.replace(target)
-    _fsync_dir(target.parent)
-    if old:
-        shutil.rmtree(old, ignore_errors=True)
 
 
-def sweep(folder: Path) -> int:
-    """Remove what killed processes left unfinished directly in `folder`; the number of things removed."""
-    removed = 0
-    if folder.is_dir():
-        for path in folder.glob(f"{SCRATCH_PREFIX}*"):
-            if path.is_dir() and not path.is_symlink():
-                shutil.rmtree(path, ignore_errors=True)
-            else:
-                path.unlink(missing_ok=True)
-            removed += 1
-    return removed
+def _fsync_file(path: Path) -> None:
+    fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """Let two names change places atomically (Linux, most file systems); False where that is not to be had."""
+    try:
+        rename = ctypes.CDLL(None, use_errno=True).renameat2
+    except AttributeError:
+        return False
+    return bool(rename(_AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other), _RENAME_EXCHANGE) == 0)
+
+
+def remove_tree(path: Path) -> bool:
+    """Remove a directory whatever modes it holds: agents leave some without permissions. False if anything stayed."""
+
+    def unlock(function: Callable[..., object], name: str, _: BaseException) -> None:
+        for locked in (Path(name).parent, Path(name)):
+            if locked.is_dir() and not locked.is_symlink():
+                locked.chmod(0o700)
+        if Path(name).is_dir() and not Path(name).is_symlink():
+            shutil.rmtree(name, ignore_errors=True)
+        else:
+            Path(name).unlink(missing_ok=True)
+
+    with contextlib.suppress(OSError):
+        shutil.rmtree(path, onexc=unlock)
+    shutil.rmtree(path, ignore_errors=True)
+    return not path.exists()
+
+
+def is_scratch(path: Path) -> bool:
+    """Whether a file or directory is something unfinished."""
+    return path.name.startswith(SCRATCH_PREFIX)
+
+
+def sweep(folder: Path) -> list[Path]:
+    """Remove what killed processes left unfinished directly in `folder`; what would not go."""
+    stayed = []
+    for path in folder.glob(f"{SCRATCH_PREFIX}*") if folder.is_dir() else ():
+        if path.is_dir() and not path.is_symlink():
+            if not remove_tree(path):
+                stayed.append(path)
+        else:
+            path.unlink(missing_ok=True)
+    return stayed
 
 
 def write_model(path: Path, model: BaseModel) -> None:

@@ -15,6 +15,7 @@ from dulwich.objects import Commit as GitCommit
 
 from loopscope.models import Commit, CommitOrigin
 from loopscope.records.repository import Repository
+from loopscope.records.salvage import check_commit
 
 MAX_COMMITS = 5_000
 MAX_MESSAGE = 64 << 10
@@ -102,7 +103,7 @@ def _all_commits(repository: Repository) -> dict[str, GitCommit]:
             obj = repository.repo.object_store[sha]
             if isinstance(obj, GitCommit):
                 # Attributes are parsed on first access: do it here, where a damaged commit costs only itself.
-                _ = (obj.tree, obj.parents, obj.message, obj.author_time, obj.commit_time)
+                check_commit(obj)
                 commits[sha.decode()] = obj
         except Exception:  # noqa: S112  # dulwich raises many kinds on damaged objects
             continue

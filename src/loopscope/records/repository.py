@@ -12,18 +12,37 @@ import tarfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import count
 from pathlib import Path
 from typing import Literal
 
-from dulwich.diff_tree import tree_changes
 from dulwich.objects import Blob, ObjectID, Tree
 from dulwich.repo import Repo
 
+from loopscope.records.durable import RecordError
 from loopscope.records.workspace import FileEntry, is_bookkeeping
 
 MAX_DIFF_BYTES = 256 << 10
+MAX_DIFF_LINES = 5_000
 """A file larger than this on either side is not compared line by line."""
+MAX_ENTRIES = 200_000
+MAX_DEPTH = 64
+"""Entries and depth of a tree that are read: shared subtrees make exponentially many files of a few bytes."""
 _OUTPUT = b"output"
+_TREE = 0o040000
+
+
+class TreeTooLarge(RecordError):
+    """A tree has more entries, or is deeper, than is read."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """A path and its blobs on both sides; None where there is no file."""
+
+    path: bytes
+    old: bytes | None
+    new: bytes | None
 
 
 @dataclass(frozen=True)
@@ -97,26 +116,56 @@ class Repository:
                 tree.add(entry.path, entry.mode, entry.sha)
         return tree.id.decode()
 
-    def files(self, tree_id: bytes, *, depth: int = 64) -> Iterator[tuple[bytes, FileEntry]]:
-        """Scored files of a tree: (path, entry). Submodules, unsafe names and what lies too deep are skipped."""
-        for path, entry in self._walk(tree_id, b"", depth):
+    def files(self, tree_id: bytes) -> Iterator[tuple[bytes, FileEntry]]:
+        """Scored files of a tree: (path, entry). Submodules and unsafe names are skipped.
+
+        Raises:
+            TreeTooLarge: it holds more than MAX_ENTRIES entries or lies deeper than MAX_DEPTH.
+        """
+        for path, entry in self._walk(tree_id, b"", count(1)):
             if not is_bookkeeping(path):
                 yield path, entry
 
-    def _walk(self, tree_id: bytes, prefix: bytes, depth: int) -> Iterator[tuple[bytes, FileEntry]]:
+    def _walk(self, tree_id: bytes, prefix: bytes, entries: Iterator[int]) -> Iterator[tuple[bytes, FileEntry]]:
+        for name, (mode, sha) in self._entries(tree_id, prefix, entries).items():
+            if mode == _TREE:
+                yield from self._walk(sha, prefix + name + b"/", entries)
+            else:
+                yield prefix + name, FileEntry(mode, sha)
+
+    def _entries(self, tree_id: bytes, prefix: bytes, entries: Iterator[int]) -> dict[bytes, tuple[int, bytes]]:
+        """Entries of one tree that may be looked at, with modes as git keeps them; counted against the bound."""
         tree = self.tree(tree_id)
-        if tree is None or depth == 0:
-            return
-        for entry in tree.items():
+        if prefix.count(b"/") > MAX_DEPTH:
+            raise TreeTooLarge(f"a tree deeper than {MAX_DEPTH} directories")
+        found = {}
+        for entry in tree.items() if tree is not None else ():
+            if next(entries) > MAX_ENTRIES:
+                raise TreeTooLarge(f"a tree with more than {MAX_ENTRIES} entries")
             if entry.path in (b"", b".", b"..") or b"/" in entry.path or entry.path.lower() == b".git":
                 continue
-            path = prefix + entry.path
             kind = entry.mode & 0o170000
-            if kind == 0o040000:
-                yield from self._walk(entry.sha, path + b"/", depth - 1)
-            elif kind in (0o100000, 0o120000):
-                mode = 0o120000 if kind == 0o120000 else 0o100755 if entry.mode & 0o100 else 0o100644
-                yield path, FileEntry(mode, bytes(entry.sha))
+            if kind in (_TREE, 0o120000):
+                found[entry.path] = (kind, bytes(entry.sha))
+            elif kind == 0o100000:
+                found[entry.path] = (0o100755 if entry.mode & 0o100 else 0o100644, bytes(entry.sha))
+        return found
+
+    def _changes(self, old: bytes | None, new: bytes | None, prefix: bytes, entries: Iterator[int]) -> Iterator[Change]:
+        """Files that differ between two trees; subtrees that are equal are never entered."""
+        before = self._entries(old, prefix, entries) if old else {}
+        after = self._entries(new, prefix, entries) if new else {}
+        for name in sorted(before.keys() | after.keys()):
+            was, now = before.get(name), after.get(name)
+            if was == now:
+                continue
+            path = prefix + name
+            trees = [entry[1] if entry and entry[0] == _TREE else None for entry in (was, now)]
+            if any(trees):
+                yield from self._changes(trees[0], trees[1], path + b"/", entries)
+            files = [entry[1] if entry and entry[0] != _TREE else None for entry in (was, now)]
+            if any(files):
+                yield Change(path, files[0], files[1])
 
     def write_state(self, tree_id: bytes, target: Path, mtime: float) -> set[bytes]:
         """Write a tree's scored files as an uncompressed tar to `target`; the paths written.
@@ -142,10 +191,8 @@ class Repository:
         return written
 
     def changed_paths(self, old: bytes | None, new: bytes) -> set[bytes]:
-        """Paths whose file differs between two trees (None: the empty tree)."""
-        before = dict(self._walk(old, b"", 64)) if old else {}
-        after = dict(self._walk(new, b"", 64))
-        return {path for path in before.keys() | after.keys() if before.get(path) != after.get(path)}
+        """Paths whose file differs between two trees (None: the empty tree); TreeTooLarge as for `files`."""
+        return {change.path for change in self._changes(old, new, b"", count(1))}
 
     def diff(self, old: str | None, new: str, *, max_bytes: int = 512 << 10) -> list[FileDiff]:
         """Unified diffs of every changed file between two trees, by path, until `max_bytes` of text.
@@ -154,33 +201,31 @@ class Repository:
             old: hex id of the older tree; None compares with nothing.
             new: hex id of the newer tree.
             max_bytes: after this much text, files are named without their lines.
+
+        Raises:
+            TreeTooLarge: as for `files`.
         """
         diffs, left = [], max_bytes
-        for change in tree_changes(self._store, ObjectID(old.encode()) if old else None, ObjectID(new.encode())):
-            before, after = change.old, change.new
-            path = (after or before).path if (after or before) else None  # type: ignore[union-attr]
-            if path is None:
-                continue
-            diff = self._file_diff(path, before.sha if before else None, after.sha if after else None, left)
+        for change in self._changes(old.encode() if old else None, new.encode(), b"", count(1)):
+            diff = self._file_diff(change, left)
             left = max(0, left - len(diff.text))
             diffs.append(diff)
-        return sorted(diffs, key=lambda d: d.path)
+        return diffs
 
-    def _file_diff(self, path: bytes, old: bytes | None, new: bytes | None, left: int) -> FileDiff:
-        name = path.decode("utf-8", "replace")
+    def _file_diff(self, changed: Change, left: int) -> FileDiff:
+        name, old, new = changed.path.decode("utf-8", "replace"), changed.old, changed.new
         change: Literal["added", "deleted", "modified"] = "modified" if old and new else "added" if new else "deleted"
+        if left <= 0:
+            return FileDiff(name, change, "", 0, 0, "not shown: the diff is long enough")
         before, after = (self.blob(old) or b"") if old else b"", (self.blob(new) or b"") if new else b""
         if b"\0" in before[:8192] or b"\0" in after[:8192]:
             return FileDiff(name, change, "", 0, 0, f"binary, {len(before)} to {len(after)} bytes")
         if max(len(before), len(after)) > MAX_DIFF_BYTES:
             return FileDiff(name, change, "", 0, 0, f"too large to compare: {len(before)} to {len(after)} bytes")
-        lines = list(
-            difflib.unified_diff(
-                before.decode("utf-8", "replace").splitlines(),
-                after.decode("utf-8", "replace").splitlines(),
-                lineterm="",
-            )
-        )[2:]
+        texts = [side.decode("utf-8", "replace").splitlines() for side in (before, after)]
+        if max(map(len, texts)) > MAX_DIFF_LINES:
+            return FileDiff(name, change, "", 0, 0, f"too long to compare: {len(texts[0])} to {len(texts[1])} lines")
+        lines = list(difflib.unified_diff(texts[0], texts[1], lineterm=""))[2:]
         added = sum(line.startswith("+") for line in lines)
         removed = sum(line.startswith("-") for line in lines)
         text = "\n".join(lines)

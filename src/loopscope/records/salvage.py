@@ -15,7 +15,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from dulwich.object_format import SHA1
+from dulwich.objects import Commit, ShaFile, Tree
 from dulwich.pack import PackData
+from dulwich.refs import Ref, check_ref_format
 from dulwich.repo import Repo
 
 from loopscope.records.workspace import member_path, open_tar
@@ -31,6 +33,7 @@ _LOOSE = re.compile(rb"objects/([0-9a-f]{2})/([0-9a-f]{38})")
 _PACK = re.compile(rb"objects/pack/(pack-[0-9a-f]{40})\.pack")
 _REF = re.compile(rb"refs/(?!.*(?:\.\.|//|/\.|\.lock$|@\{))[!-~]{1,200}")
 _SHA = re.compile(rb"[0-9a-f]{40}")
+_TYPES = {b"commit": 1, b"tree": 2, b"blob": 3, b"tag": 4}
 
 
 @dataclass
@@ -75,7 +78,7 @@ def salvage(workspace: Path, target: Path) -> Salvage:
                 head = stream.read(1024).strip()
             elif name == b"packed-refs" and member.size <= MAX_LOG:
                 refs = _packed_refs(stream.read()) | refs
-            elif _REF.fullmatch(name) and member.size < 1024:
+            elif is_ref(name) and member.size < 1024:
                 refs[name] = stream.read().strip()
             elif name.startswith(b"logs/") and member.size <= MAX_LOG:
                 _keep_log(name, stream.read(), target)
@@ -89,6 +92,11 @@ def salvage(workspace: Path, target: Path) -> Salvage:
     return report
 
 
+def is_ref(name: bytes) -> bool:
+    """Whether git and dulwich both take this for the name of a ref; nothing else is ever written to disk."""
+    return bool(_REF.fullmatch(name)) and check_ref_format(Ref(name))
+
+
 def _write(path: Path, data: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(data)
@@ -97,20 +105,20 @@ def _write(path: Path, data: bytes) -> None:
 def _keep_log(name: bytes, data: bytes, target: Path) -> None:
     """A reflog: HEAD's, a ref's, or the stash's. Names are held to those of refs, so none can climb out."""
     ref = name.removeprefix(b"logs/")
-    if ref == b"HEAD" or _REF.fullmatch(ref):
+    if ref == b"HEAD" or is_ref(ref):
         with contextlib.suppress(FileExistsError, NotADirectoryError, IsADirectoryError):  # a forged archive
             _write(target / name.decode("ascii"), data)
 
 
 def _packed_refs(data: bytes) -> dict[bytes, bytes]:
     pairs = (line.split(b" ", 1) for line in data.splitlines() if not line.startswith((b"#", b"^")))
-    return {pair[1].strip(): pair[0] for pair in pairs if len(pair) == 2 and _REF.fullmatch(pair[1].strip())}
+    return {pair[1].strip(): pair[0] for pair in pairs if len(pair) == 2 and is_ref(pair[1].strip())}
 
 
 def _write_refs(target: Path, head: bytes, refs: dict[bytes, bytes]) -> None:
     direct = {name: sha for name, sha in refs.items() if _SHA.fullmatch(sha)}
     points_to = head.removeprefix(b"ref: ").strip()
-    if not _SHA.fullmatch(head) and not (head.startswith(b"ref: ") and _REF.fullmatch(points_to)):
+    if not _SHA.fullmatch(head) and not (head.startswith(b"ref: ") and is_ref(points_to)):
         head = b"ref: refs/heads/main"
     _write(target / "HEAD", head + b"\n")
     _write(target / "config", b"[core]\n\trepositoryformatversion = 0\n\tbare = true\n")
@@ -124,8 +132,11 @@ def _write_refs(target: Path, head: bytes, refs: dict[bytes, bytes]) -> None:
 
 def _pack(target: Path) -> None:
     """Put loose objects into one pack: a run of many commits is then a few files to keep, not thousands."""
-    with Repo(str(target), bare=True) as repository:
-        repository.object_store.pack_loose_objects()
+    try:
+        with Repo(str(target), bare=True) as repository:
+            repository.object_store.pack_loose_objects()
+    except Exception:  # they stay loose, each checked already
+        return
     for folder in (target / "objects").glob("??"):
         if not any(folder.iterdir()):
             folder.rmdir()
@@ -136,12 +147,44 @@ def _keep_loose(match: re.Match[bytes], data: bytes, target: Path, budget: _Budg
     try:
         content = _inflate(data, MAX_OBJECT + 64)
         budget.take(len(content))
+        check_object(content)
         if hashlib.sha1(content, usedforsecurity=False).hexdigest() != sha:
             raise ValueError("content does not match its id")
-    except (ValueError, zlib.error) as error:
-        report.notes.append(f"object {sha} left out: {error}")
+    except Exception as error:  # whatever a malformed object makes the library raise, it costs that object only
+        report.notes.append(f"object {sha} left out: {type(error).__name__}: {error}"[:300])
         return
     _write(target / "objects" / sha[:2] / sha[2:], data)
+
+
+def check_object(content: bytes) -> None:
+    """Parse an object wholly, header included.
+
+    Raises:
+        Exception: it is malformed; dulwich has many kinds of errors for that.
+    """
+    header, _, body = content.partition(b"\0")
+    kind, _, size = header.partition(b" ")
+    if int(size) != len(body):
+        raise ValueError("its length is not what it says")
+    parsed = ShaFile.from_raw_string(_TYPES[kind], body)
+    if isinstance(parsed, Tree):
+        parsed.items()
+    elif isinstance(parsed, Commit):
+        check_commit(parsed)
+
+
+def check_commit(commit: Commit) -> None:
+    """See that a commit has what is read of it.
+
+    Raises:
+        ValueError: a field is absent or no object id.
+    """
+    ids = [commit.tree, *commit.parents]
+    numbers = [commit.author_time, commit.commit_time]
+    if not all(isinstance(i, bytes) and _SHA.fullmatch(i) for i in ids) or not all(isinstance(n, int) for n in numbers):
+        raise ValueError("a commit without tree, author or committer")
+    if not isinstance(commit.message, bytes) or not isinstance(commit.author, bytes):
+        raise ValueError("a commit without message or author")
 
 
 def _inflate(data: bytes, limit: int) -> bytes:

@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 
 from loopscope.models import PreparedTask, RunEvidence, RunRecord, StateScore
-from loopscope.records.durable import RecordError, read_model, sweep, write_model
+from loopscope.records.durable import RecordError, is_scratch, read_model, sweep, write_model
 from loopscope.records.repository import Repository
 from loopscope.records.studyfile import StudyError
 
@@ -62,7 +62,8 @@ class RunDir:
     def scores(self) -> dict[str, StateScore]:
         """All scores by state; `final` among them."""
         folder = self.path / "scores"
-        return {p.stem: read_model(p, StateScore) for p in sorted(folder.glob("*.json"))} if folder.is_dir() else {}
+        paths = sorted(folder.glob("*.json")) if folder.is_dir() else []
+        return {p.stem: read_model(p, StateScore) for p in paths if not is_scratch(p)}
 
     def write_score(self, score: StateScore) -> None:
         """Keep a score, durably; called again after each repetition."""
@@ -132,7 +133,8 @@ class StudyStore:
     def runs(self) -> Iterator[RunDir]:
         """All harvested runs, by id."""
         for path in sorted((self.path / "runs").glob("*/record.json")):
-            yield RunDir(path.parent)
+            if not is_scratch(path.parent):
+                yield RunDir(path.parent)
 
     def task(self, name: str) -> PreparedTask:
         """A prepared task; RecordError when the study has none of that name."""
@@ -140,11 +142,11 @@ class StudyStore:
 
     def tasks(self) -> dict[str, PreparedTask]:
         """All prepared tasks by name."""
-        return {p.stem: read_model(p, PreparedTask) for p in sorted((self.path / "tasks").glob("*.json"))}
+        paths = sorted((self.path / "tasks").glob("*.json"))
+        return {p.stem: read_model(p, PreparedTask) for p in paths if not is_scratch(p)}
 
-    def sweep(self) -> None:
-        """Remove what killed processes left unfinished."""
-        for folder in (self.path, self.path / "runs", self.path / "tasks", *(self.path / "runs").glob("*")):
-            sweep(folder)
-        for folder in (self.path / "runs").glob("*/scores"):
-            sweep(folder)
+    def sweep(self) -> list[Path]:
+        """Remove what killed processes left unfinished; what would not go."""
+        runs = self.path / "runs"
+        stayed = sweep(self.path) + sweep(runs) + sweep(self.path / "tasks")
+        return stayed + [path for folder in (*runs.glob("*"), *runs.glob("*/scores")) for path in sweep(folder)]
