@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from make_task import make_task
 
 from loopscope.models.task import PreparedTask
+from loopscope.records import StudyStore, publish
 from loopscope.tasks import TaskError, TaskSource, builtin_names, prepare_task, prepared_dir, resolve
 from loopscope.tasks.copying import tree_hash
 from loopscope.tasks.prepare import budget_text
@@ -53,6 +54,45 @@ def test_a_lost_record_is_written_again(source: TaskSource, tmp_path: Path) -> N
     (tmp_path / "study/tasks/mine.json").unlink()
     assert prepare_task(source, tmp_path / "study") == first
     assert (tmp_path / "study/tasks/mine.json").is_file()
+
+
+class PowerCut(BaseException):
+    """Nothing of the process runs after it."""
+
+
+@pytest.mark.parametrize("survives", [0, 1])
+def test_a_power_cut_leaves_nothing_half_done(source: TaskSource, tmp_path: Path, survives: int) -> None:
+    """Whatever was not published may be torn; all of it lies under one name that the next start sweeps."""
+    study = tmp_path / "study"
+    done: list[str] = []
+
+    def cut(scratch: Path, target: Path) -> None:
+        assert [p.name.startswith(".tmp-") for p in target.parent.iterdir() if p.name not in done] == [True]
+        assert scratch.relative_to(target.parent).parts[0].startswith(".tmp-")
+        if len(done) == survives:
+            raise PowerCut
+        publish(scratch, target)
+        done.append(target.name)
+
+    with pytest.raises(PowerCut):
+        prepare_task(source, study, publish=cut)
+    assert sorted(done) == ["mine"][:survives]
+    prepared = prepare_task(source, study, publish=publish)
+    assert prepared.content_hash == tree_hash(prepared_dir(study, "mine"))
+    assert StudyStore(study).task("mine") == prepared
+
+
+def test_what_was_guessed_is_kept_with_the_task(source: TaskSource, tmp_path: Path) -> None:
+    notes = prepare_task(source, tmp_path / "study").notes
+    assert any("metadata.loopscope.timed is not set" in note for note in notes), notes
+    assert StudyStore(tmp_path / "study").task("mine").notes == notes
+
+
+def test_a_torn_record_is_named(source: TaskSource, tmp_path: Path) -> None:
+    prepare_task(source, tmp_path / "study")
+    (tmp_path / "study/tasks/mine.json").write_text('{"info": ')
+    with pytest.raises(TaskError, match=r"mine\.json: is no record .*restore"):
+        prepare_task(source, tmp_path / "study")
 
 
 @pytest.mark.parametrize("side", ["source", "copy", "budget", "record"])
@@ -115,7 +155,7 @@ def test_the_hash_does_not_depend_on_umask_time_or_litter(source: TaskSource, tm
 
 def test_links_inside_the_task_stay_links(source: TaskSource, tmp_path: Path) -> None:
     (source.directory / "environment" / "alias.py").symlink_to("start.py")
-    prepare_task(source, tmp_path / "study")
+    prepare_task(source, tmp_path / "study", publish=publish)
     copy = prepared_dir(tmp_path / "study", "mine") / "environment" / "alias.py"
     assert copy.is_symlink()
     assert os.readlink(copy) == "start.py"

@@ -52,3 +52,5 @@ class PreparedTask(Versioned):
     """sha256 over names, modes and bytes of the prepared directory."""
     verifier_hash: str
     """sha256 over what decides a score: tests, environment, verifier settings. Equal hashes may share scores."""
+    notes: tuple[str, ...] = ()
+    """What its reader guessed or passed over, in words for the study's author."""

@@ -8,14 +8,20 @@ import os
 import shutil
 import tempfile
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 from string import Template
+
+from pydantic import ValidationError
 
 from loopscope.models.task import PreparedTask, TaskInfo
 from loopscope.tasks.catalog import TaskSource
 from loopscope.tasks.copying import copy_tree, tree_hash
 from loopscope.tasks.errors import TaskError
-from loopscope.tasks.load import load_task
+from loopscope.tasks.load import read_task
+
+Publish = Callable[[Path, Path], object]
+"""Gives a finished file or directory its name on the same file system, all at once."""
 
 _ADDITION = Path(__file__).with_name("record_keeping.md")
 _DECIDES_A_SCORE = ("verifier", "environment", "optimization")
@@ -27,32 +33,51 @@ def prepared_dir(study_dir: Path, name: str) -> Path:
 
 
 def prepare_task(
-    source: TaskSource, study_dir: Path, *, budget_sec: float | None = None, record_keeping: bool = True
+    source: TaskSource,
+    study_dir: Path,
+    *,
+    budget_sec: float | None = None,
+    record_keeping: bool = True,
+    publish: Publish = Path.rename,
 ) -> PreparedTask:
     """Copy a task to `study_dir/tasks/<name>/` and write `tasks/<name>.json` beside it.
 
     `budget_sec` is the agent's wall clock (the task's own by default), which the record-keeping addition states.
-    Doing it again is free and changes nothing. Raises `TaskError` when the task is unusable, or when the study already
-    holds a different version of it: a study's tasks never change under it.
+    `publish` makes what is written last; a study passes one that also survives a power cut (`records.publish`).
+    Everything unfinished lies in a `.tmp-` directory. Doing it again is free and changes nothing.
+
+    Raises `TaskError` when the task is unusable, or when the study already holds a different version of it: a study's
+    tasks never change under it.
     """
-    info = load_task(source.directory, builtin=source.builtin)
+    reading = read_task(source.directory, builtin=source.builtin)
+    info = reading.info
     target = prepared_dir(study_dir, info.name)
     target.parent.mkdir(parents=True, exist_ok=True)
-    scratch = Path(tempfile.mkdtemp(prefix=f".{info.name}.", dir=target.parent))
+    scratch = Path(tempfile.mkdtemp(prefix=".tmp-", dir=target.parent))
     try:
         fresh = scratch / info.name
         copy_tree(source.directory, fresh)
         if record_keeping:
             _append_addition(fresh / "instruction.md", info, budget_sec or info.agent_timeout_sec)
         prepared = PreparedTask(
-            info=info, source=source.origin, content_hash=tree_hash(fresh), verifier_hash=verifier_hash(fresh)
+            info=info,
+            source=source.origin,
+            content_hash=tree_hash(fresh),
+            verifier_hash=verifier_hash(fresh),
+            notes=reading.notes,
         )
         if not target.exists():
-            _move_into_place(fresh, target)
+            publish(fresh, target)
         _check_unchanged(target, prepared)
+        record = target.with_name(f"{info.name}.json")
+        if record.exists():
+            return _kept(record, prepared)
+        written = scratch / record.name
+        written.write_text(prepared.model_dump_json(indent=1) + "\n", encoding="utf-8")
+        publish(written, record)
+        return prepared
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
-    return _settle_record(target.with_name(f"{info.name}.json"), prepared)
 
 
 def verifier_hash(task_dir: Path) -> str:
@@ -82,14 +107,6 @@ def _append_addition(instruction: Path, info: TaskInfo, budget_sec: float) -> No
     os.utime(instruction, ns=(status.st_atime_ns, status.st_mtime_ns))
 
 
-def _move_into_place(fresh: Path, target: Path) -> None:
-    try:
-        fresh.rename(target)
-    except OSError:
-        if not target.is_dir():  # another process of the same study was faster: its copy is compared like any other
-            raise
-
-
 def _check_unchanged(target: Path, prepared: PreparedTask) -> None:
     if tree_hash(target) == prepared.content_hash:
         return
@@ -100,18 +117,13 @@ def _check_unchanged(target: Path, prepared: PreparedTask) -> None:
     )
 
 
-def _settle_record(path: Path, prepared: PreparedTask) -> PreparedTask:
-    """Write the record once; later calls return the one that is there, which may name the source differently."""
-    if path.exists():
-        kept = PreparedTask.model_validate_json(path.read_bytes())
-        if (kept.content_hash, kept.verifier_hash) == (prepared.content_hash, prepared.verifier_hash):
-            return kept
-        remedy = "restore the file, or start a study in a new directory"
-        raise TaskError(path, "its hashes are not those of the prepared task beside it", remedy=remedy)
-    scratch = path.with_name(f".{path.name}.{os.getpid()}")
-    with scratch.open("w", encoding="utf-8") as file:
-        file.write(prepared.model_dump_json(indent=2) + "\n")
-        file.flush()
-        os.fsync(file.fileno())
-    scratch.rename(path)
-    return prepared
+def _kept(record: Path, prepared: PreparedTask) -> PreparedTask:
+    """The record that is there, which may name the source differently, where it is about the same task."""
+    remedy = "restore the file, or start a study in a new directory"
+    try:
+        kept = PreparedTask.model_validate_json(record.read_bytes())
+    except ValidationError:
+        raise TaskError(record, "is no record of a prepared task", remedy=remedy) from None
+    if (kept.content_hash, kept.verifier_hash) != (prepared.content_hash, prepared.verifier_hash):
+        raise TaskError(record, "its hashes are not those of the prepared task beside it", remedy=remedy)
+    return kept
