@@ -24,10 +24,11 @@ from harbor.models.trial.config import AgentConfig, VerifierConfig
 from toy_study import write_task
 
 from loopscope.engine.events import silent
-from loopscope.engine.jobs import remove_scratch, run_trial
+from loopscope.engine.jobs import run_trial
 from loopscope.engine.plan import Plan, plan_study
 from loopscope.engine.rollout import make_baseline, run_rollout
 from loopscope.engine.scoring import Scorer
+from loopscope.records import remove_tree
 from loopscope.tasks.prepare import prepared_dir
 
 VERIFIER_SEC = 0.5
@@ -55,7 +56,7 @@ async def harbor_alone(plan: Plan, number: int) -> float:
         verifier=VerifierConfig(disable=True),
     )
     seconds = time.perf_counter() - started
-    remove_scratch(scratch)
+    remove_tree(scratch)
     return seconds
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import logging
 import os
 import re
-import shutil
 import traceback
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -112,11 +114,17 @@ async def run_trial(
     except ValidationError as error:
         return TrialOutcome(None, None, ("ValidationError", explain(error)))
     except Exception as error:  # a bad task, agent or environment kills a Harbor job; it must cost one trial
+        cause = _cause(error)
         return TrialOutcome(
-            _trial_dir(scratch / name), None, (type(error).__name__, str(error)), traceback.format_exc()
+            _trial_dir(scratch / name), None, (type(cause).__name__, str(cause)), traceback.format_exc()
         )
     result = outcome.trial_results[0] if outcome.trial_results else None
     return TrialOutcome(_trial_dir(scratch / name), result, None if result else ("JobError", "Harbor ran no trial"))
+
+
+def _cause(error: BaseException) -> BaseException:
+    """The first error inside a group: that is what went wrong."""
+    return _cause(error.exceptions[0]) if isinstance(error, BaseExceptionGroup) else error
 
 
 def _quiet_console() -> None:
@@ -143,13 +151,16 @@ def between(start: datetime, end: datetime) -> float:
     return round((end - start).total_seconds(), 3)
 
 
-def remove_scratch(path: Path) -> None:
-    """Remove a scratch directory; agents leave directories without permissions."""
+async def to_its_end[**P, R](function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+    """Run a function in a thread and, on cancellation, wait for it before passing the cancellation on.
 
-    def unlock(function: object, name: str, _: BaseException) -> None:
-        Path(name).parent.chmod(0o700)
-        if Path(name).is_dir() and not Path(name).is_symlink():
-            Path(name).chmod(0o700)
-
-    shutil.rmtree(path, onexc=unlock)
-    shutil.rmtree(path, ignore_errors=True)
+    A thread cannot be stopped; whoever cleans up its input meanwhile would make it publish half of it.
+    """
+    task = asyncio.create_task(asyncio.to_thread(function, *args, **kwargs))
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        while not task.done():
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.wait([task])
+        raise

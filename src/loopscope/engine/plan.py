@@ -7,21 +7,35 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
-from loopscope.agents.registry import AgentKind, find_agent
-from loopscope.models import AgentSpec, PreparedTask, RunStatus, StudySpec, Versioned
+from pydantic import BaseModel
+
+from loopscope.agents.registry import AgentKind
+from loopscope.engine.checks import check_machine
+from loopscope.models import (
+    AgentSpec,
+    Budget,
+    EnvironmentSpec,
+    PreparedTask,
+    RunStatus,
+    ScoringSpec,
+    StudySpec,
+    Versioned,
+)
 from loopscope.records import (
     RecordError,
     RunDir,
     StudyError,
     StudyStore,
     load_study,
+    publish,
     read_model,
     write_bytes,
     write_model,
 )
 from loopscope.records.studyfile import STUDY_FILE
-from loopscope.tasks.catalog import resolve
+from loopscope.tasks.catalog import TaskSource, resolve
 from loopscope.tasks.errors import TaskError
+from loopscope.tasks.load import load_task
 from loopscope.tasks.prepare import prepare_task
 
 LOCK_FILE = "study.lock.json"
@@ -33,6 +47,11 @@ class StudyLock(Versioned):
     name: str
     agents: dict[str, AgentSpec]
     """By label."""
+    environment: EnvironmentSpec
+    budget: Budget
+    record_keeping: str
+    scoring: ScoringSpec
+    """`max_checkpoints` may change: it selects what is scored and changes no score."""
     task_hashes: dict[str, str]
     verifier_hashes: dict[str, str]
     versions: dict[str, str]
@@ -60,46 +79,50 @@ class Plan:
     runs: tuple[RunPlan, ...]
 
     def unfinished(self) -> list[RunPlan]:
-        """Rollouts without a record, and those that the environment failed: worth another try."""
+        """Rollouts without a record, and those that the environment failed: worth another try.
+
+        Raises:
+            StudyError: a record cannot be read; doing its rollout again would destroy what lies beside it.
+        """
         return [run for run in self.runs if not is_finished(self.store.run(run.run_id))]
 
 
 def is_finished(run: RunDir) -> bool:
-    """Whether the rollout needs no (further) try."""
+    """Whether the rollout needs no (further) try; StudyError when its record cannot be read."""
     if not run.is_recorded:
         return False
     try:
         return run.record.status is not RunStatus.ENVIRONMENT_ERROR
-    except RecordError:
-        return False
+    except RecordError as error:
+        problem, _, _ = str(error).rpartition("; ")  # the remedy that follows would cost the rest of the run
+        raise StudyError(f"{problem}; restore it, or move {run.path} away to run it again") from None
 
 
 def plan_study(file: Path, directory: Path) -> Plan:
-    """Resolve a study: prepare its tasks, check its agents, fix it in the lock, list its rollouts.
+    """Resolve a study: check what it names, prepare its tasks, fix it in the lock, list its rollouts.
+
+    Nothing is written before everything that can be refused was.
 
     Raises:
         StudyError: the study cannot run as written, or it no longer is the study that was begun here.
     """
     spec = load_study(file)
-    kinds = {}
-    for index, agent in enumerate(spec.agents):
-        try:
-            kinds[agent.label] = find_agent(agent)
-        except ValueError as error:
-            raise StudyError(f"{file}: agents.{index}.name: {error}") from None
+    kinds = check_machine(file, spec)
     directory = directory.resolve()
     store = StudyStore(directory)
+    old = read_model(directory / LOCK_FILE, StudyLock) if (directory / LOCK_FILE).is_file() else None
+    if old is not None:
+        _check_unchanged(directory / LOCK_FILE, old, spec)
+    sources = _sources(file, spec)
+    _check_run_ids(file, spec, list(sources), old)
     (directory / "runs").mkdir(parents=True, exist_ok=True)
-    tasks = [_prepare(name, file, spec, directory) for name in spec.tasks]
-    names = [task.info.name for task in tasks]
-    if len(set(names)) != len(names):
-        raise StudyError(f"{file}: tasks: two tasks are called {sorted({n for n in names if names.count(n) > 1})}")
-    _settle_lock(directory, spec, tasks)
+    tasks = [_prepare(source, file, spec, directory) for source in sources.values()]
+    _settle_lock(directory / LOCK_FILE, old, spec, tasks)
     if file.resolve() != (directory / STUDY_FILE).resolve():
         write_bytes(directory / STUDY_FILE, file.read_bytes())
     runs = tuple(
         RunPlan(
-            run_id=f"{task.info.name}__{agent.label}__s{seed}",
+            run_id=_run_id(task.info.name, agent.label, seed),
             task=task,
             agent=agent,
             kind=kinds[agent.label],
@@ -113,33 +136,89 @@ def plan_study(file: Path, directory: Path) -> Plan:
     return Plan(spec, store, runs)
 
 
-def _prepare(name: str, file: Path, spec: StudySpec, directory: Path) -> PreparedTask:
+def _run_id(task: str, label: str, seed: int) -> str:
+    return f"{task}__{label}__s{seed}"
+
+
+def _sources(file: Path, spec: StudySpec) -> dict[str, TaskSource]:
+    """Where each task is taken from, by its name; all of them can be read."""
+    sources: dict[str, TaskSource] = {}
+    for index, written in enumerate(spec.tasks):
+        try:
+            source = resolve(written, file.parent)
+            name = load_task(source.directory, builtin=source.builtin).name
+        except TaskError as error:
+            raise StudyError(f"{file}: tasks: {error}") from None
+        if name in sources:
+            raise StudyError(
+                f"{file}: tasks.{index}: {written} and {sources[name].origin} are both called {name!r}; "
+                "rename one of the directories"
+            )
+        sources[name] = source
+    return sources
+
+
+def _check_run_ids(file: Path, spec: StudySpec, tasks: list[str], old: StudyLock | None) -> None:
+    """A run's directory is named after task and agent; both may hold what stands between them."""
+    labels = {agent.label: None for agent in spec.agents} | dict.fromkeys(old.agents if old else ())
+    seen: dict[str, tuple[str, str]] = {}
+    for task in dict.fromkeys([*tasks, *(old.task_hashes if old else ())]):
+        for label in labels:
+            other = seen.setdefault(_run_id(task, label, 0), (task, label))
+            if other != (task, label):
+                raise StudyError(
+                    f"{file}: agents: the runs of {label!r} on {task!r} and of {other[1]!r} on {other[0]!r} would have "
+                    "the same name; give one of the agents another `label:`"
+                )
+
+
+def _prepare(source: TaskSource, file: Path, spec: StudySpec, directory: Path) -> PreparedTask:
     try:
         return prepare_task(
-            resolve(name, file.parent),
+            source,
             directory,
             budget_sec=spec.budget.agent_sec,
             record_keeping=spec.record_keeping == "standard",
+            publish=publish,
         )
     except TaskError as error:
         raise StudyError(f"{file}: tasks: {error}") from None
 
 
-def _settle_lock(directory: Path, spec: StudySpec, tasks: list[PreparedTask]) -> None:
-    path = directory / LOCK_FILE
-    old = read_model(path, StudyLock) if path.is_file() else None
-    agents = {agent.label: agent for agent in spec.agents}
-    if old is not None:
-        for label, agent in agents.items():
-            if label in old.agents and old.agents[label] != agent:
+def _check_unchanged(path: Path, old: StudyLock, spec: StudySpec) -> None:
+    """A study may grow by agents, tasks and seeds; what was begun stays comparable.
+
+    Raises:
+        StudyError: something that decides what a rollout or a score means was changed; names the field.
+    """
+    for agent in spec.agents:
+        if old.agents.get(agent.label, agent) != agent:
+            raise StudyError(
+                f"{path}: agents.{agent.label}: was started with other settings; give the changed agent a label of its "
+                "own, or start a study in a new directory"
+            )
+    free = {"max_checkpoints"}
+    for field in ("environment", "budget", "record_keeping", "scoring"):
+        begun, now = (
+            value.model_dump(exclude=free) if isinstance(value, BaseModel) else {"": value}
+            for value in (getattr(old, field), getattr(spec, field))
+        )
+        for name, was in begun.items():
+            if now[name] != was:
                 raise StudyError(
-                    f"{path}: agents.{label}: was started with other settings; give the changed agent a label of its "
-                    "own, or start a study in a new directory"
+                    f"{path}: {field}{'.' if name else ''}{name}: the study was begun with {was!r}, not {now[name]!r}; "
+                    "put that back, or start a study in a new directory"
                 )
-        agents = old.agents | agents
+
+
+def _settle_lock(path: Path, old: StudyLock | None, spec: StudySpec, tasks: list[PreparedTask]) -> None:
     lock = StudyLock(
         name=spec.name,
-        agents=agents,
+        agents=(old.agents if old else {}) | {agent.label: agent for agent in spec.agents},
+        environment=spec.environment,
+        budget=spec.budget,
+        record_keeping=spec.record_keeping,
+        scoring=spec.scoring,
         task_hashes=(old.task_hashes if old else {}) | {t.info.name: t.content_hash for t in tasks},
         verifier_hashes=(old.verifier_hashes if old else {}) | {t.info.name: t.verifier_hash for t in tasks},
         versions=old.versions if old else versions(),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import shutil
 from dataclasses import dataclass, field
+from enum import StrEnum
 from functools import lru_cache
 from pathlib import Path
 
@@ -12,8 +13,8 @@ from dulwich.ignore import IgnoreFilter
 
 from loopscope.models import Commit, PreparedTask, Problem
 from loopscope.records.history import read_history
-from loopscope.records.repository import Repository
-from loopscope.records.salvage import salvage
+from loopscope.records.repository import Repository, TreeTooLarge
+from loopscope.records.salvage import Salvage, salvage
 from loopscope.records.workspace import FileEntry, Listing, list_workspace
 
 
@@ -24,6 +25,7 @@ class RepositoryReading:
     commits: tuple[Commit, ...] = ()
     head: str | None = None
     clean_initial: str | None = None
+    ambiguous_initial: str | None = None
     uncommitted: bool | None = None
     problems: list[Problem] = field(default_factory=list)
 
@@ -42,18 +44,28 @@ def read_repository(folder: Path, baseline: Path, task: PreparedTask) -> Reposit
     workspace = folder / "workspace.tar.zst"
     if not workspace.is_file():
         return reading
-    report = salvage(workspace, folder / "repository")
+    try:
+        report = salvage(workspace, folder / "repository")
+    except Exception as error:  # as below
+        report = Salvage(notes=[f"{type(error).__name__}: {error}"[:500]])
     for note in report.notes[:20]:
         reading.note("repository_damaged", note)
     if not report.found:
         shutil.rmtree(folder / "repository", ignore_errors=True)
         reading.note("no_repository", "no git repository in the work directory; nothing but the final state is scored")
         return reading
-    repository = Repository(folder / "repository")
     try:
-        _read(repository, workspace, baseline, task, reading)
-    finally:
-        repository.close()
+        repository = Repository(folder / "repository")
+        try:
+            _read(repository, workspace, baseline, task, reading)
+        finally:
+            repository.close()
+    except Exception as error:  # hostile data finds ways; the workspace archive keeps it all for another look
+        shutil.rmtree(folder / "repository", ignore_errors=True)
+        found = f"{type(error).__name__}: {error}"[:500]
+        failed = RepositoryReading(problems=reading.problems)
+        failed.note("repository_unreadable", f"{found}; only the final state is scored, all is kept in the workspace")
+        return failed
     return reading
 
 
@@ -74,8 +86,10 @@ def _read(
         reading.note("no_commit", "the repository holds no commit")
         return
     first = next((c for c in history.commits if c.superseded_by is None), history.commits[0])
-    if baseline.is_file() and is_clean(repository, first, _untouched(baseline), task.info.editable):
-        reading.clean_initial = first.sha
+    if baseline.is_file():
+        found = audit_initial(repository, first, _untouched(baseline), task.info.editable)
+        reading.clean_initial = first.sha if found is Initial.CLEAN else None
+        reading.ambiguous_initial = first.sha if found is Initial.AMBIGUOUS else None
     head = next((c for c in history.commits if c.sha == history.head), None)
     if head is not None:
         reading.uncommitted = _differs(repository, head, listing)
@@ -91,32 +105,49 @@ def _with_snapshot(commit: Commit, listing: Listing) -> Commit:
     """Attach `output_snapshot/<commit>_<time>`: the directory whose name begins with this commit's id."""
     for name in sorted(listing.snapshots, reverse=True):
         prefix = name.split(b"_", 1)[0].decode("ascii", "replace")
-        if len(prefix) >= 7 and commit.sha.startswith(prefix):
+        if len(prefix) >= 7 and commit.sha.startswith(prefix) and name.isascii():
             digest = hashlib.sha256()
             for path, entry in sorted(listing.snapshots[name].items()):
                 digest.update(b"%s\0%o\0%s\0" % (path, entry.mode, entry.blob))
-            return commit.model_copy(
-                update={"snapshot": name.decode("utf-8", "surrogateescape"), "snapshot_id": digest.hexdigest()}
-            )
+            return commit.model_copy(update={"snapshot": name.decode("ascii"), "snapshot_id": digest.hexdigest()})
     return commit
 
 
-def is_clean(
+class Initial(StrEnum):
+    """What the path audit makes of a first commit."""
+
+    CLEAN = "clean"
+    """Every file is the prepared task's, and none is missing that the commit does not ignore."""
+    AMBIGUOUS = "ambiguous"
+    """What it tracks of the prepared task is unchanged, but files are left out or others were added."""
+    CHANGED = "changed"
+    """A prepared path differs, or a file that a solution may change is missing: it holds the agent's work."""
+
+
+def audit_initial(
     repository: Repository, commit: Commit, baseline: dict[bytes, FileEntry], editable: tuple[str, ...]
-) -> bool:
-    """The path audit: every file of the commit is the prepared task's, and none is missing that it does not ignore."""
-    files = dict(repository.files(commit.tree.encode()))
-    if not files or any(baseline.get(path) != entry for path, entry in files.items()):
-        return False
+) -> Initial:
+    """Compare a first commit with the untouched workspace, path by path."""
+    try:
+        files = dict(repository.files(commit.tree.encode()))
+    except TreeTooLarge:
+        return Initial.CHANGED
+    if any(path in baseline and baseline[path] != entry for path, entry in files.items()):
+        return Initial.CHANGED
     missing = baseline.keys() - files.keys()
-    if any(name.encode() in missing for name in editable):
-        return False
+    if not files or any(name.encode() in missing for name in editable):
+        return Initial.CHANGED
     ignored = _ignore_filter(repository, commit)
-    return all(ignored.is_ignored(path) for path in missing)
+    if files.keys() <= baseline.keys() and all(ignored.is_ignored(path) for path in missing):
+        return Initial.CLEAN
+    return Initial.AMBIGUOUS
 
 
 def _differs(repository: Repository, head: Commit, listing: Listing) -> bool:
-    files = dict(repository.files(head.tree.encode()))
+    try:
+        files = dict(repository.files(head.tree.encode()))
+    except TreeTooLarge:
+        return True
     ignored = _ignore_filter(repository, head)
     return any(
         files.get(path) != listing.files.get(path) and not (path not in files and ignored.is_ignored(path))

@@ -13,7 +13,7 @@ from pathlib import Path
 from harbor.models.trial.config import AgentConfig, VerifierConfig
 
 from loopscope.engine.events import Event, Notify, Phase
-from loopscope.engine.jobs import TrialOutcome, remove_scratch, run_trial
+from loopscope.engine.jobs import TrialOutcome, run_trial, to_its_end
 from loopscope.engine.lock import machine
 from loopscope.engine.states import State, commit_state, final_state, tracked_paths
 from loopscope.engine.verifier import VERDICT_FILE, VerdictFile
@@ -26,7 +26,8 @@ from loopscope.models import (
     Verification,
     VerificationStatus,
 )
-from loopscope.records import FINAL, RecordError, RunDir, StudyStore, read_model, scratch_name, write_bytes
+from loopscope.records import FINAL, RecordError, RunDir, StudyStore, read_model, remove_tree, scratch_name, write_bytes
+from loopscope.records.repository import Repository, TreeTooLarge
 from loopscope.records.workspace import list_workspace
 from loopscope.tasks.prepare import prepared_dir
 
@@ -80,6 +81,7 @@ class Scorer:
     def __init__(self, store: StudyStore, spec: StudySpec, notify: Notify) -> None:
         self._store, self._spec, self._notify = store, spec, notify
         self._total = self._done = self._ran = self._unscored = 0
+        self._only: frozenset[str] | None = None
 
     async def score_all(self, only: frozenset[str] | None = None) -> Tally:
         """Verify what lacks verifications: untimed states side by side, then timed ones alone on the machine.
@@ -87,8 +89,8 @@ class Scorer:
         Args:
             only: run ids to score; None scores all.
         """
-        groups = await asyncio.to_thread(self._groups, only)
-        self._total = sum(len(group) for group in groups)
+        groups = await to_its_end(self._groups, only)
+        self._total = sum(self._chosen(unit) for group in groups for unit in group)
         self._notify(Event(Phase.SCORE, 0, self._total, "states to score"))
         slots = asyncio.Semaphore(self._spec.concurrency)
 
@@ -107,11 +109,15 @@ class Scorer:
 
     def _groups(self, only: frozenset[str] | None) -> list[list[Unit]]:
         groups: dict[tuple[str, ...], list[Unit]] = {}
+        self._only = only
         for run in self._store.runs():
-            if only is None or run.run_id in only:
-                for unit in self._units(run):
-                    groups.setdefault(unit.identity, []).append(unit)
-        return list(groups.values())
+            for unit in self._units(run):
+                groups.setdefault(unit.identity, []).append(unit)
+        return [group for group in groups.values() if any(map(self._chosen, group))]
+
+    def _chosen(self, unit: Unit) -> bool:
+        """Whether a unit's run was asked for; the others may lend their scores."""
+        return self._only is None or unit.run.run_id in self._only
 
     def _units(self, run: RunDir) -> Iterator[Unit]:
         try:
@@ -121,17 +127,28 @@ class Scorer:
             return
         if record.status is RunStatus.ENVIRONMENT_ERROR or not run.workspace.is_file():
             return
-        repository = run.repository()
-        if repository is not None:
+        try:
+            yield from self._commit_units(run, task)
+        except OSError:
+            raise
+        except Exception as error:  # a damaged repository costs this run's steps; its final state is scored
+            message = f"{run.run_id}: its commits cannot be read ({type(error).__name__}: {error})"
+            self._notify(Event(Phase.SCORE, 0, 0, message, problem=True))
+        yield Unit(run, task, None, frozenset(), (FINAL, run.run_id))
+
+    def _commit_units(self, run: RunDir, task: PreparedTask) -> Iterator[Unit]:
+        record, repository = run.record, run.repository()
+        if repository is None:
+            return
+        try:
             tracked = tracked_paths(repository, record.commits) & self._image_paths(task.info.name)
             distinct = {commit.state: commit for commit in reversed(record.commits)}
             ordered = [commit for commit in record.commits if distinct[commit.state] is commit]
             for commit in _spaced(ordered, self._spec.scoring.max_checkpoints):
-                kept = {path for path, _ in repository.files(commit.tree.encode())}
-                lacking = sorted(path.hex() for path in tracked - kept)
+                lacking = sorted(path.hex() for path in tracked - _tracked_by(repository, commit))
                 yield Unit(run, task, commit, tracked, (task.verifier_hash, commit.state, *lacking))
+        finally:
             repository.close()
-        yield Unit(run, task, None, frozenset(), (FINAL, run.run_id))
 
     @cache  # noqa: B019  # lives as long as one scoring pass
     def _image_paths(self, task: str) -> frozenset[bytes]:
@@ -140,9 +157,9 @@ class Scorer:
 
     async def _settle(self, group: list[Unit]) -> None:
         """Bring one state to its full number of verifications and hand the score to every run that holds it."""
-        owner = max(group, key=lambda unit: len(self._settled(unit)))
+        owner = max(group, key=lambda unit: (len(self._settled(unit)), self._chosen(unit)))
         score = await self._verify(owner)
-        for unit in group:
+        for unit in filter(self._chosen, group):
             if unit is not owner and len(self._settled(unit)) < len(score.verifications):
                 unit.run.write_score(score.model_copy(update={"state": unit.state}))
             self._done += 1
@@ -169,9 +186,12 @@ class Scorer:
         scratch = scratch_name(self._store.path / "verify")
         scratch.mkdir()
         try:
-            state = await asyncio.to_thread(_build_state, unit, scratch)
+            state = await to_its_end(_build_state, unit, scratch)
             while len(done) < self._wanted(unit):
-                done.append(await self._once(unit, state, scratch / str(len(done))))
+                if isinstance(state, State):
+                    done.append(await self._once(unit, state, scratch / str(len(done))))
+                else:
+                    done.append(_failed(state, datetime.now(UTC), self._timeout(unit)))
                 score = StateScore(
                     state=unit.state,
                     run_id=unit.run.run_id,
@@ -179,17 +199,19 @@ class Scorer:
                     verifications=tuple(done),
                 )
                 unit.run.write_score(score)
-                if done[-1].status is VerificationStatus.TIMEOUT:
-                    break  # what hangs once costs its whole deadline each time
+                if done[-1].status in (VerificationStatus.TIMEOUT, VerificationStatus.ERROR):
+                    break  # what hangs once costs its whole deadline each time; an error is for the next start
         finally:
-            remove_scratch(scratch)
+            remove_tree(scratch)
         if score is None:
             raise AssertionError("a state is verified at least once")
         return score
 
+    def _timeout(self, unit: Unit) -> float:
+        return unit.task.info.verifier_timeout_sec * self._spec.scoring.timeout_multiplier
+
     async def _once(self, unit: Unit, state: State, scratch: Path) -> Verification:
-        info, timed = unit.task.info, unit.task.info.timed
-        timeout = info.verifier_timeout_sec * self._spec.scoring.timeout_multiplier
+        info, timed, timeout = unit.task.info, unit.task.info.timed, self._timeout(unit)
         scratch.mkdir()
         kwargs: dict[str, str] = {"state_tar": str(state.tar), "workdir": info.workdir}
         if state.remove is not None:
@@ -214,17 +236,30 @@ class Scorer:
         return _verification(outcome, started, timeout, alone=timed)
 
 
-def _build_state(unit: Unit, scratch: Path) -> State:
+def _build_state(unit: Unit, scratch: Path) -> State | str:
+    """The state's tar, or why it cannot be made."""
     target = scratch / "state.tar"
-    if unit.commit is None:
-        return final_state(unit.run.workspace, target)
-    repository = unit.run.repository()
-    if repository is None:
-        raise AssertionError("a commit without a repository")
     try:
-        return commit_state(repository, unit.commit, unit.run.workspace, unit.tracked, target)
-    finally:
-        repository.close()
+        if unit.commit is None:
+            return final_state(unit.run.workspace, target)
+        repository = unit.run.repository()
+        if repository is None:
+            return "the run's repository is gone"
+        try:
+            return commit_state(repository, unit.commit, unit.run.workspace, unit.tracked, target)
+        finally:
+            repository.close()
+    except OSError:
+        raise
+    except Exception as error:  # hostile data finds ways; they cost this state only
+        return f"the state could not be made: {type(error).__name__}: {error}"
+
+
+def _tracked_by(repository: Repository, commit: Commit) -> set[bytes]:
+    try:
+        return {path for path, _ in repository.files(commit.tree.encode())}
+    except TreeTooLarge:
+        return set()
 
 
 def _spaced(commits: list[Commit], most: int | None) -> list[Commit]:
@@ -240,14 +275,7 @@ def _verification(outcome: TrialOutcome, started: datetime, timeout: float, *, a
     path = outcome.trial_dir / VERDICT_FILE if outcome.trial_dir else None
     if path is None or not path.is_file() or (outcome.result and _replay_failed(outcome)):
         kind, message = outcome.failure or ("NoVerdict", "the verification ended without a verdict")
-        return Verification(
-            status=VerificationStatus.ERROR,
-            reason=f"{kind}: {' '.join(message.split())[:500]}",
-            started_at=started,
-            duration_sec=0.0,
-            verifier_timeout_sec=timeout,
-            alone=alone,
-        )
+        return _failed(f"{kind}: {message}", started, timeout, alone=alone)
     verdict = read_model(path, VerdictFile)
     return Verification(
         status=verdict.status,
@@ -257,6 +285,17 @@ def _verification(outcome: TrialOutcome, started: datetime, timeout: float, *, a
         output=verdict.output,
         started_at=started,
         duration_sec=verdict.duration_sec,
+        verifier_timeout_sec=timeout,
+        alone=alone,
+    )
+
+
+def _failed(reason: str, started: datetime, timeout: float, *, alone: bool = False) -> Verification:
+    return Verification(
+        status=VerificationStatus.ERROR,
+        reason=" ".join(reason.split())[:500],
+        started_at=started,
+        duration_sec=0.0,
         verifier_timeout_sec=timeout,
         alone=alone,
     )

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import tarfile
 from dataclasses import dataclass
 from pathlib import Path
 
 from loopscope.models import Commit
-from loopscope.records.repository import Repository
+from loopscope.records.repository import Repository, TreeTooLarge
 from loopscope.records.workspace import SNAPSHOTS, is_scored, member_path, open_tar
 
 
@@ -65,7 +66,8 @@ def tracked_paths(repository: Repository, commits: tuple[Commit, ...]) -> frozen
     """Paths of all files in all commits of a run."""
     paths: set[bytes] = set()
     for tree in {commit.tree for commit in commits}:
-        paths.update(path for path, _ in repository.files(tree.encode()))
+        with contextlib.suppress(TreeTooLarge):  # that commit itself will have no score
+            paths.update(path for path, _ in repository.files(tree.encode()))
     return frozenset(paths)
 
 

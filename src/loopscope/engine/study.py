@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import traceback
 from dataclasses import dataclass
 
 from loopscope.engine.events import Event, Notify, Phase
@@ -59,7 +60,7 @@ async def _rollouts(plan: Plan, todo: list[RunPlan], broken: dict[str, Problem],
         nonlocal done
         async with slots:
             problem = broken.get(run.task.info.name)
-            record = publish_failure(plan, run, problem) if problem else await run_rollout(plan, run)
+            record = publish_failure(plan, run, problem) if problem else await _rollout(plan, run)
         done += 1
         bad = record.status in (RunStatus.ENVIRONMENT_ERROR, RunStatus.AGENT_ERROR)
         notify(Event(Phase.ROLLOUT, done, len(plan.runs), _shown(record), problem=bad))
@@ -67,6 +68,17 @@ async def _rollouts(plan: Plan, todo: list[RunPlan], broken: dict[str, Problem],
     async with asyncio.TaskGroup() as group:
         for run in todo:
             group.create_task(one(run))
+
+
+async def _rollout(plan: Plan, run: RunPlan) -> RunRecord:
+    """One rollout, whose faults stay its own. A fault of the machine stops the study: every other run would meet it."""
+    try:
+        return await run_rollout(plan, run)
+    except OSError:
+        raise
+    except Exception as error:  # our own bug, or data that found a way: it costs this run, and says where
+        details = "".join(traceback.format_exception(error))
+        return publish_failure(plan, run, Problem(kind=type(error).__name__, stage="harvest", message=details[-1500:]))
 
 
 def _shown(record: RunRecord) -> str:

@@ -1,0 +1,70 @@
+"""What a study file names, held against what this machine has: agents, secrets, the environment, the machine's lock."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from pathlib import Path
+
+from harbor.environments.factory import EnvironmentFactory
+from harbor.models.environment_type import EnvironmentType
+
+from loopscope.agents.registry import AgentKind, AgentRefused, find_agent
+from loopscope.engine.jobs import environment_config
+from loopscope.engine.lock import lock_dir
+from loopscope.models import AgentSpec, EnvironmentSpec, StudySpec
+from loopscope.records import StudyError
+
+
+def check_machine(file: Path, spec: StudySpec) -> dict[str, AgentKind]:
+    """How each agent is started, by label; everything else that trials need from outside the study is there too.
+
+    Raises:
+        StudyError: an agent, a variable, the environment or the lock's directory cannot be had; names file and field.
+    """
+    kinds = {agent.label: _agent(f"{file}: agents.{index}", agent) for index, agent in enumerate(spec.agents)}
+    _environment(f"{file}: environment", spec.environment)
+    try:
+        lock_dir()
+    except OSError as error:
+        raise StudyError(f"{error}; set LOOPSCOPE_LOCK_DIR to a directory that can be written") from None
+    return kinds
+
+
+def _agent(where: str, agent: AgentSpec) -> AgentKind:
+    try:
+        kind = find_agent(agent)
+    except AgentRefused as error:
+        raise StudyError(f"{where}.{error.field}: {error}") from None
+    for key, name in agent.references.items():
+        if name not in os.environ:
+            raise StudyError(f"{where}.env.{key}: the variable {name} is not set; export it before the start")
+    return kind
+
+
+def _environment(where: str, spec: EnvironmentSpec) -> None:
+    types = {kind.value for kind in EnvironmentType}
+    if ":" not in spec.type and spec.type not in types | {"local"}:
+        close = difflib.get_close_matches(spec.type, [*sorted(types), "local"], n=3, cutoff=0.5)
+        remedy = f"did you mean {' or '.join(close)}?" if close else f"write local or one of {', '.join(sorted(types))}"
+        raise StudyError(
+            f"{where}.type: unknown environment {spec.type!r}; {remedy} (or an import path `pkg.mod:Class`)"
+        )
+    config = environment_config(spec)
+    try:
+        found = EnvironmentFactory.get_environment_class(config.type, config.import_path)
+    except Exception as error:  # whatever a stranger's module does when it is imported
+        remedy = "; install its package, or put its folder on PYTHONPATH" if ":" in spec.type else ""
+        raise StudyError(f"{where}.type: {_one_line(error)}{remedy}") from None
+    try:
+        found.parse_options(spec.kwargs)
+    except ValueError as error:
+        raise StudyError(f"{where}.kwargs: {_one_line(error)}") from None
+    try:
+        found.preflight(kwargs=spec.kwargs)
+    except (Exception, SystemExit) as error:  # Harbor's environments say either way that a program or a key is missing
+        raise StudyError(f"{where}.type: {spec.type} cannot be used here: {_one_line(error)}") from None
+
+
+def _one_line(error: BaseException) -> str:
+    return " ".join(str(error).split()) or type(error).__name__

@@ -1,0 +1,148 @@
+"""Repositories made to break their reader: each costs what is broken and nothing else."""
+
+from __future__ import annotations
+
+import hashlib
+import zlib
+
+import pytest
+from git_work import Work
+
+from loopscope.records import repository as room
+from loopscope.records.history import read_history
+from loopscope.records.repository import Repository, TreeTooLarge
+from loopscope.records.salvage import salvage
+
+EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
+AUTHOR = "a <a@b> 1700000000 +0000"
+
+
+def plant(work: Work, kind: bytes, body: bytes, *, size: int | None = None) -> str:
+    """Write a loose object whose id is right, whatever it holds."""
+    content = b"%s %d\0" % (kind, len(body) if size is None else size) + body
+    sha = hashlib.sha1(content).hexdigest()
+    path = work.path / ".git/objects" / sha[:2] / sha[2:]
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(zlib.compress(content))
+    return sha
+
+
+def commit_text(tree: str, author: str = AUTHOR, committer: str = AUTHOR, parents: str = "") -> bytes:
+    return f"tree {tree}\n{parents}author {author}\ncommitter {committer}\n\nforged\n".encode()
+
+
+BROKEN = {
+    "no type": (b"garbage", b"x"),
+    "false length": (b"blob", b"xyz"),
+    "empty commit": (b"commit", b""),
+    "commit without tree": (b"commit", f"author {AUTHOR}\ncommitter {AUTHOR}\n\nx".encode()),
+    "commit with a bad tree": (b"commit", commit_text("zz")),
+    "commit without author": (b"commit", f"tree {EMPTY_TREE}\ncommitter {AUTHOR}\n\nx".encode()),
+    "commit without committer": (b"commit", f"tree {EMPTY_TREE}\nauthor {AUTHOR}\n\nx".encode()),
+    "commit with a bad date": (b"commit", commit_text(EMPTY_TREE, "a <a@b> never +0000")),
+    "tree of noise": (b"tree", b"\xff\x00garbage"),
+    "tree cut short": (b"tree", b"100644 a\0" + b"x" * 7),
+    "tag of nothing": (b"tag", b"hello"),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_malformed_object_is_left_out(work, tmp_path, name):
+    work.write("a.py", "0")
+    sha = work.commit("base")
+    kind, body = BROKEN[name]
+    plant(work, kind, body, size=99 if name == "false length" else None)
+    report = salvage(work.tar(tmp_path / "w.tar"), tmp_path / "clean")
+    history = read_history(Repository(tmp_path / "clean"))
+    assert [c.sha for c in history.commits] == [sha]
+    assert name == "tag of nothing" or report.notes
+
+
+@pytest.mark.parametrize("date", ["99999999999999 +0000", "-5 +0000", "1700000000 +9999", "1700000000 -0000"])
+def test_absurd_dates_are_no_reason_to_lose_a_commit(work, tmp_path, date):
+    work.write("a.py", "0")
+    base = work.commit("base")
+    body = commit_text(EMPTY_TREE, f"a <a@b> {date}", f"a <a@b> {date}", f"parent {base}\n")
+    plant(work, b"commit", body)
+    salvage(work.tar(tmp_path / "w.tar"), tmp_path / "clean")
+    assert len(read_history(Repository(tmp_path / "clean")).commits) == 2
+
+
+@pytest.mark.parametrize("ref", ["a~b", "[x", "a^b", "a:b", "a?b", "a*b", "-", "a.lock", "@"])
+def test_names_that_are_no_refs_are_ignored(work, tmp_path, ref):
+    work.write("a.py", "0")
+    sha = work.commit("base")
+    (work.path / ".git/refs/heads" / ref).write_text(sha + "\n")
+    (work.path / ".git/logs/refs/heads" / ref).write_text("x")
+    salvage(work.tar(tmp_path / "w.tar"), tmp_path / "clean")
+    assert len(read_history(Repository(tmp_path / "clean")).commits) == 1
+
+
+def test_refs_that_loop_or_dangle_are_ignored(work, tmp_path):
+    work.write("a.py", "0")
+    work.commit("base")
+    (work.path / ".git/refs/heads/loop").write_text("ref: refs/heads/loop\n")
+    (work.path / ".git/refs/heads/gone").write_text("1" * 40 + "\n")
+    (work.path / ".git/HEAD").write_text("ref: refs/heads/loop\n")
+    salvage(work.tar(tmp_path / "w.tar"), tmp_path / "clean")
+    history = read_history(Repository(tmp_path / "clean"))
+    assert len(history.commits) == 1
+    assert history.head is None
+
+
+def bomb(work: Work, depth: int) -> str:
+    """A tree of 10 ** depth files in `depth` small objects."""
+    blob = plant(work, b"blob", b"x")
+    entries, mode = blob, b"100644"
+    for _ in range(depth):
+        body = b"".join(b"%s %d\0" % (mode, i) + bytes.fromhex(entries) for i in range(10))
+        entries, mode = plant(work, b"tree", body), b"40000"
+    return entries
+
+
+def test_a_tree_bomb_is_bounded(work, tmp_path, monkeypatch):
+    monkeypatch.setattr(room, "MAX_ENTRIES", 500)
+    work.write("a.py", "0")
+    base = work.commit("base")
+    tree = bomb(work, 40)
+    plant(work, b"commit", commit_text(tree, parents=f"parent {base}\n"))
+    salvage(work.tar(tmp_path / "w.tar"), tmp_path / "clean")
+    repository = Repository(tmp_path / "clean")
+    first, second = read_history(repository).commits
+    for read in (
+        lambda: list(repository.files(second.tree.encode())),
+        lambda: repository.changed_paths(first.tree.encode(), second.tree.encode()),
+        lambda: repository.diff(first.tree, second.tree),
+        lambda: repository.write_state(second.tree.encode(), tmp_path / "s.tar", 0),
+    ):
+        with pytest.raises(TreeTooLarge, match="more than 500 entries"):
+            read()
+    assert repository.diff(second.tree, second.tree) == [], "equal trees are not entered"
+
+
+def test_trees_deeper_than_any_project_are_refused(work, tmp_path):
+    work.write("a.py", "0")
+    work.commit("base")
+    entries, mode = plant(work, b"blob", b"x"), b"100644"
+    for _ in range(100):
+        entries, mode = plant(work, b"tree", b"%s d\0" % mode + bytes.fromhex(entries)), b"40000"
+    plant(work, b"commit", commit_text(entries))
+    salvage(work.tar(tmp_path / "w.tar"), tmp_path / "clean")
+    repository = Repository(tmp_path / "clean")
+    deep = next(c for c in read_history(repository).commits if c.message == "forged\n")
+    with pytest.raises(TreeTooLarge, match="deeper"):
+        list(repository.files(deep.tree.encode()))
+
+
+def test_names_that_would_climb_out_of_a_tree_are_skipped(work, tmp_path):
+    work.write("a.py", "0")
+    work.commit("base")
+    blob = bytes.fromhex(plant(work, b"blob", b"x"))
+    names = (b"..", b".", b".git", b".GIT", b"a/b", b"ok")
+    tree = plant(work, b"tree", b"".join(b"100644 %s\0" % n + blob for n in names))
+    plant(work, b"commit", commit_text(tree))
+    salvage(work.tar(tmp_path / "w.tar"), tmp_path / "clean")
+    repository = Repository(tmp_path / "clean")
+    forged = [c for c in read_history(repository).commits if c.message == "forged\n"]
+    for commit in forged:  # a reader may also refuse the whole tree
+        assert {path for path, _ in repository.files(commit.tree.encode())} <= {b"ok"}
