@@ -206,7 +206,7 @@ def _copy(source: Path, target: Path, secrets: list[bytes]) -> None:
 
 def _without(data: bytes, secrets: list[bytes]) -> bytes:
     for secret in secrets:
-        data = data.replace(secret, b"[redacted]")
+        data = data.replace(secret, b"[REDACTED]")
     return data
 
 

@@ -1,0 +1,198 @@
+"""What may go wrong around a run: hostile repositories, kills at any moment, failed attempts, secrets in logs."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import yaml
+from toy_study import START, run, write_task
+
+from loopscope.engine import rollout
+from loopscope.engine.jobs import to_its_end
+from loopscope.engine.recording import publish_failure, publish_run
+from loopscope.models import Problem, RunStatus, VerificationStatus
+
+pytestmark = pytest.mark.sandbox
+
+GARBAGE_OBJECT = (
+    "python3 - <<'E'\nimport hashlib,zlib,os\nc=b'garbage 1\\0x'; s=hashlib.sha1(c).hexdigest()\n"
+    "os.makedirs('.git/objects/'+s[:2],exist_ok=True); open('.git/objects/'+s[:2]+'/'+s[2:],'wb').write(zlib.compress(c))\nE"
+)
+TREE_BOMB = """
+b=$(echo x | git hash-object -w --stdin); t=$(for i in 0 1 2 3 4 5 6 7 8 9; do printf '100644 blob %s\\t%s\\n' $b $i; done | git mktree)
+for d in 1 2 3 4 5 6 7 8; do t=$(for i in 0 1 2 3 4 5 6 7 8 9; do printf '040000 tree %s\\t%s\\n' $t $i; done | git mktree); done
+c=$(git commit-tree $t -p HEAD -m 'round 9: change=everything hypothesis=none'); git update-ref refs/heads/bomb $c
+"""
+
+
+def kinds(record):
+    return {problem.kind for problem in record.problems}
+
+
+def test_hostile_repositories_cost_only_themselves(study):
+    better = "echo 0.5 > value.txt && git commit -qam 'round 1: change=x'"
+    plan = study(
+        {
+            "good": {"commands": [START, better]},
+            "object": {"commands": [START, better, GARBAGE_OBJECT]},
+            "bomb": {"commands": [START, better, TREE_BOMB]},
+            "name": {"commands": [START, better, "mkdir -p output_snapshot/$(git rev-parse HEAD)_$(printf '\\377') && echo 1 > output_snapshot/*/x"]},
+            "sha256": {"commands": ["git init -q --object-format=sha256 && git add -A && git commit -qm initial"]},
+            "loop": {"commands": [START, better, "echo 'ref: refs/heads/main' > .git/refs/heads/main; echo x > '.git/refs/heads/a~b'"]},
+            "empties": {"commands": [START, better, "rm -rf /app/* /app/.git"]},
+        }
+    )  # fmt: skip
+    store = run(plan)
+    for label in ("good", "object", "bomb", "name", "sha256", "loop", "empties"):
+        found = store.run(f"toy__{label}__s1")
+        assert found.record.status is RunStatus.COMPLETED, label
+        assert found.score("final") is not None, label
+    for label in ("good", "object", "bomb", "name"):
+        found = store.run(f"toy__{label}__s1")
+        values = [score.value for c in found.record.commits if (score := found.score(c.state))]
+        assert [str(v) for v in values[:2]] == ["0.1", "0.5"], label
+    bomb = store.run("toy__bomb__s1")
+    last = bomb.score(bomb.record.commits[-1].state)
+    assert last.verifications[0].status is VerificationStatus.ERROR
+    assert "more than" in last.verifications[0].reason
+    assert plan.unfinished() == []
+
+
+def test_our_own_bug_in_one_run_is_recorded_there_and_the_others_go_on(study, monkeypatch):
+    def broken(plan, planned, *rest):
+        if planned.agent.label == "a":
+            raise KeyError("surprise")
+        return publish_run(plan, planned, *rest)
+
+    monkeypatch.setattr(rollout, "publish_run", broken)
+    store = run(study({"a": {"commands": [START]}, "b": {"commands": [START]}}))
+    assert store.run("toy__b__s1").score("final").value is not None
+    record = store.run("toy__a__s1").record
+    assert record.status is RunStatus.ENVIRONMENT_ERROR
+    assert "surprise" in record.problems[0].message
+
+
+def test_a_full_disk_stops_the_study_instead_of_spending_on(study, monkeypatch):
+    started = []
+
+    def full(plan, planned, *rest):
+        started.append(planned.run_id)
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(rollout, "publish_run", full)
+    with pytest.raises(ExceptionGroup) as caught:
+        run(study({"a": {"commands": [START]}, "b": {"commands": [START]}}))
+    assert caught.group_contains(OSError, match="No space left")
+    assert started == ["toy__a__s1"]
+
+
+def test_earlier_attempts_are_kept(study):
+    plan = study({"a": {"commands": [START]}})
+    planned = plan.runs[0]
+    for number in range(2):
+        publish_failure(plan, planned, Problem(kind="Boom", stage="environment", message=f"try {number}"))
+    assert [r.run_id for r in plan.unfinished()] == ["toy__a__s1"]
+    found = run(plan).run("toy__a__s1")
+    assert found.record.status is RunStatus.COMPLETED
+    messages = [
+        json.loads((found.path / "attempts" / n / "record.json").read_text())["problems"][0]["message"]
+        for n in ("1", "2")
+    ]
+    assert messages == ["try 0", "try 1"]
+
+
+def test_values_of_the_agents_environment_reach_no_file(study, monkeypatch):
+    monkeypatch.setenv("MY_API_KEY", "sk-verysecret-123")
+    plan = study({"a": {"commands": [START, "echo $SOME_KEY > /logs/agent/leak.txt"]}})
+    agent = plan.runs[0].agent.model_copy(update={"env": {"SOME_KEY": "${MY_API_KEY}"}})
+    from dataclasses import replace
+
+    plan = replace(plan, runs=(replace(plan.runs[0], agent=agent),))
+    found = run(plan).run("toy__a__s1")
+    assert (found.path / "native/leak.txt").read_text() == "[REDACTED]\n"
+    for path in plan.store.path.rglob("*"):
+        if path.is_file():
+            assert b"sk-verysecret-123" not in path.read_bytes(), path
+
+
+def test_scratch_is_no_run_and_no_score(study):
+    plan = study({"a": {"commands": [START]}})
+    store = run(plan)
+    found = store.run("toy__a__s1")
+    torn = found.path.parent / ".tmp-abc-toy__a__s1"
+    torn.mkdir()
+    (torn / "record.json").write_text((found.path / "record.json").read_text())
+    (found.path / "scores/.tmp-abc-final.json").write_text("{")
+    assert [r.run_id for r in store.runs()] == ["toy__a__s1"]
+    assert len(found.scores()) == 2
+    (torn / "locked").mkdir(mode=0)
+    assert store.sweep() == []
+    assert not torn.exists()
+
+
+def test_cancellation_waits_for_a_thread_that_cannot_be_stopped(tmp_path):
+    gate, done = tmp_path / "gate", tmp_path / "done"
+
+    def work() -> None:
+        while not gate.exists():
+            time.sleep(0.005)
+        done.write_text("whole")
+
+    async def scenario() -> None:
+        task = asyncio.create_task(to_its_end(work))
+        await asyncio.sleep(0.05)
+        task.cancel()
+        await asyncio.sleep(0.05)
+        assert not task.done()
+        gate.touch()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert done.read_text() == "whole"
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.slow
+def test_a_killed_study_loses_nothing_finished_and_repeats_nothing(tmp_path):
+    write_task(tmp_path / "toy")
+    agent = {"name": "scripted_agent:ScriptedAgent", "label": "a"}
+    agent["kwargs"] = {"commands": [START, *(f"echo 0.{n} > value.txt && git commit -qam 'round {n}'" for n in (3, 5))]}
+    file = tmp_path / "s.yaml"
+    file.write_text(yaml.safe_dump({"name": "k", "tasks": ["./toy"], "agents": [agent], "seeds": 3, "concurrency": 2}))
+    env = os.environ | {"PYTHONPATH": str(Path(__file__).parents[1] / "support"), "LOOPSCOPE_LOCK_DIR": str(tmp_path)}
+    command = [sys.executable, "-c", "from loopscope.cli import main; main()", "run", "s.yaml"]
+    finished: dict[Path, int] = {}
+    for kill_after in ("rollout 1/3", "rollout 2/3", "score 2/", "score 7/", None):
+        process = subprocess.Popen(command, cwd=tmp_path, env=env, stderr=subprocess.PIPE, text=True)
+        for line in process.stderr:
+            if kill_after and line.startswith(kill_after):
+                process.send_signal(signal.SIGKILL)
+                break
+        process.stderr.read()
+        process.wait()
+        for path, stamp in finished.items():
+            assert path.stat().st_mtime_ns == stamp, f"{path} was done again"
+        found = [*(tmp_path / "s/runs").glob("[!.]*/record.json"), *(tmp_path / "s/runs").glob("*/scores/[!.]*.json")]
+        finished = {path: path.stat().st_mtime_ns for path in found}
+    assert len([p for p in finished if p.name == "record.json"]) == 3
+    assert len([p for p in finished if p.name != "record.json"]) == 3 * 4
+    assert not list((tmp_path / "s").rglob(".tmp-*"))
+    assert not [line for line in _processes() if str(tmp_path) in line]
+
+
+def _processes() -> list[str]:
+    lines = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            lines.append(path.read_bytes().replace(b"\0", b" ").decode(errors="replace"))
+        except OSError:
+            continue
+    return lines
