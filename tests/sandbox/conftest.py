@@ -1,15 +1,16 @@
 from __future__ import annotations
 
+import asyncio
 import functools
 
 import pytest
 
-from loopscope.sandbox.probe import Probe, probe_now
+from loopscope.sandbox.probe import Probe, probe
 
 
 @functools.cache
 def _probe() -> Probe:
-    return probe_now()
+    return asyncio.run(probe())
 
 
 @pytest.fixture(autouse=True)

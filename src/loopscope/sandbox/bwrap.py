@@ -158,10 +158,8 @@ def build(layout: Layout, bwrap: str, ids: tuple[int, int] | None, stage: str = 
     argv += ["--proc", "/proc", "--dev", "/dev"]
     argv += ["--perms", "1777", "--size", str(layout.dev_shm_bytes), "--tmpfs", "/dev/shm", "--remount-ro", "/dev"]  # noqa: S108
     # Made here and not by bwrap on the way to a bind, which would shut it to any other user than root.
-    for folder in sorted(
-        {str(parent) for b in layout.binds for parent in Path(b.target).parents} & {"/opt", "/opt/loopscope"}
-    ):
-        argv += ["--perms", "0755", "--dir", folder]
+    for folder in sorted({p for b in layout.binds for p in Path(b.target).parents if p.is_relative_to("/opt")}):
+        argv += ["--perms", "0755", "--dir", str(folder)]
     for bind in layout.binds:
         argv += ["--bind" if bind.writable else "--ro-bind", reachable(bind.source), bind.target]
     argv += ["--remount-ro", "/", "--chdir", "/", "--", "/usr/bin/sh", "-c", INIT]

@@ -7,7 +7,7 @@ import hashlib
 import tempfile
 from collections.abc import Awaitable, Sequence
 from pathlib import Path, PurePath, PurePosixPath
-from typing import IO, Any
+from typing import Any
 
 from harbor.environments.base import BaseEnvironment, ExecResult, OutputStream
 from harbor.environments.capabilities import EnvironmentCapabilities, EnvironmentResourceCapabilities
@@ -246,10 +246,6 @@ class LocalEnvironment(BaseEnvironment):
     async def upload_dir(self, source_dir: Path | str, target_dir: str, *, touch: bool = False) -> None:
         """Merge a host directory into one inside. Links travel as links; `touch` gives every file the present time."""
         await self._files.upload_dir(Path(source_dir), self._absolute(target_dir), touch=touch)
-
-    async def upload_tar(self, archive: IO[bytes], target_dir: str, *, touch: bool = False) -> None:
-        """Extract an uncompressed tar, an open file at its beginning, into a directory inside, merging."""
-        await self._files.extract(archive, self._absolute(target_dir), touch=touch)
 
     async def stream_tar(self, path: str, dest_file: Path | str, max_bytes: int) -> int:
         """Write an uncompressed tar of the directory `path` to a host file; returns its size.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,8 +42,3 @@ async def probe() -> Probe:
             scratch.remove()
     count = ids[1] if ids else 1
     return Probe(True, count, f"sandboxes work ({program}, {count} id{'s' if count > 1 else ''} inside)")
-
-
-def probe_now() -> Probe:
-    """The same from code without an event loop."""
-    return asyncio.run(probe())

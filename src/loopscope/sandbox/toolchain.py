@@ -1,7 +1,7 @@
 """A python3 with numpy for the sandbox, built once per machine and interpreter, shown read-only in every sandbox.
 
 What is built is a virtual environment for the path it has *inside*, `/opt/loopscope/venv`; its base is the interpreter
-that loopscope itself runs on, shown at `/opt/loopscope/python` unless the sandbox has it under /usr anyway.
+that loopscope itself runs on; what `interpreter.py` finds of it is shown at `/opt/loopscope/python`.
 """
 
 from __future__ import annotations
@@ -17,31 +17,16 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from loopscope.sandbox.bwrap import Bind
 from loopscope.sandbox.errors import SandboxError
+from loopscope.sandbox.interpreter import Interpreter, this_interpreter
 
 VENV_INSIDE = "/opt/loopscope/venv"
-PYTHON_INSIDE = "/opt/loopscope/python"
 DEFAULT_PACKAGES = ("numpy",)
-_FORMAT = "2"
-_SYSTEM = ("/usr/", "/lib/", "/lib64/", "/bin/")
-
-
-@dataclass(frozen=True)
-class Interpreter:
-    """The base interpreter as the host has it and as the sandbox will see it."""
-
-    root: Path | None
-    """Host directory shown at PYTHON_INSIDE; None when the interpreter lies under /usr."""
-    executable: str
-    """Path inside."""
-    loader: str | None = None
-    """Path inside of the dynamic loader that must be called with `library_path`, when the program alone would not find
-    its libraries: it brings its own libc, or names its own libpython by the host's path."""
-    library_path: str = ""
-    version: str = f"{sys.version_info[0]}.{sys.version_info[1]}"
+_FORMAT = "3"
 
 
 @dataclass(frozen=True)
@@ -53,45 +38,10 @@ class Toolchain:
     packages: tuple[str, ...] = DEFAULT_PACKAGES
 
 
-def _mapped_files() -> list[str]:
-    """Files mapped into this process: its program, loader and libraries."""
-    lines = Path("/proc/self/maps").read_text(errors="replace").splitlines()
-    return sorted({parts[5] for line in lines if len(parts := line.split(None, 5)) == 6 and parts[5].startswith("/")})
-
-
-def this_interpreter(mapped: Sequence[str] | None = None) -> Interpreter:
-    """The interpreter that loopscope runs on, with its own libc where it was unpacked privately."""
-    mapped = _mapped_files() if mapped is None else mapped
-    prefix = Path(sys.base_prefix).resolve()
-    program = Path(getattr(sys, "_base_executable", None) or sys.executable).resolve()
-    loaders = [f for f in mapped if Path(f).name.startswith(("ld-linux", "ld-musl", "ld-2"))]
-    if loaders and not loaders[0].startswith(_SYSTEM):
-        return _private(Path(loaders[0]), prefix, mapped)
-    if str(program).startswith("/usr/"):
-        return Interpreter(None, str(program))
-    if prefix not in program.parents:
-        prefix = program.parent.parent
-    inside = f"{PYTHON_INSIDE}/{program.relative_to(prefix)}"
-    shared = [Path(f) for f in mapped if Path(f).name.startswith("libpython") and prefix in Path(f).parents]
-    if shared and loaders:
-        # Such an interpreter (pyenv's with --enable-shared) finds its library by the host's path.
-        return Interpreter(prefix, inside, loaders[0], f"{PYTHON_INSIDE}/{shared[0].parent.relative_to(prefix)}")
-    return Interpreter(prefix, inside)
-
-
-def _private(loader: Path, prefix: Path, mapped: Sequence[str]) -> Interpreter:
-    root = Path(os.path.commonpath([loader.parent, prefix]))
-    version = f"{sys.version_info[0]}.{sys.version_info[1]}"
-    program = prefix / "bin" / f"python{version}"
-    if str(root) == "/" or not program.is_file():
-        raise SandboxError(f"the interpreter under {prefix} brings its own libc in a layout that is not known here")
-    directories = {Path(f).parent for f in mapped if root in Path(f).parents and ".so" in Path(f).name}
-    libraries = sorted(d for d in directories if "site-packages" not in d.parts and d.name != "lib-dynload")
-
-    def inside(path: Path) -> str:
-        return f"{PYTHON_INSIDE}/{path.relative_to(root)}"
-
-    return Interpreter(root, inside(program), inside(loader), ":".join(inside(d) for d in libraries), version)
+@cache
+def _interpreter() -> Interpreter:
+    """Looked at once: what is mapped into this process changes, and the answer names the toolchain."""
+    return this_interpreter()
 
 
 def cache_root() -> Path:
@@ -195,10 +145,10 @@ def build(packages: Sequence[str] = DEFAULT_PACKAGES, cache: Path | None = None)
     Raises SandboxError when the packages cannot be had.
     """
     wanted = tuple(sorted(set(packages)))
-    python = this_interpreter()
-    if os.geteuid() == 0 and python.root is not None and not python.root.stat().st_mode & 0o001:
+    python = _interpreter()
+    if os.geteuid() == 0 and (closed := python.unreadable()):
         # Inside, root is another id of the host, which such an installation keeps out.
-        raise SandboxError(f"{python.root}: the sandbox's users cannot read this python: `chmod -R o+rX {python.root}`")
+        raise SandboxError(f"{closed}: the sandbox's users cannot read this python: `chmod -R o+rX {closed}`")
     key = hashlib.sha256(repr((_FORMAT, wanted, python, sys.version)).encode()).hexdigest()[:16]
     root = (cache or cache_root()) / "toolchain"
     root.mkdir(parents=True, exist_ok=True)
@@ -212,7 +162,8 @@ def build(packages: Sequence[str] = DEFAULT_PACKAGES, cache: Path | None = None)
                     (fresh / "venv").rename(venv)
                 finally:
                     shutil.rmtree(fresh, ignore_errors=True)
-    binds = [Bind(str(venv), VENV_INSIDE)]
-    if python.root is not None:
-        binds.append(Bind(str(python.root), PYTHON_INSIDE))
-    return Toolchain(tuple(binds), packages=wanted)
+    nothing = root / "nothing"
+    nothing.mkdir(exist_ok=True)
+    nothing.chmod(0o755)  # whatever the umask
+    hiding = (Bind(str(nothing), place) for place in python.hidden)
+    return Toolchain((Bind(str(venv), VENV_INSIDE), *python.shown, *hiding), packages=wanted)
