@@ -8,9 +8,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-_GCC = "Debian: apt-get install gcc libc6-dev"
-_PY = "Debian: apt-get install python3"
-
 _DEBIAN: dict[str, tuple[str, ...]] = {
     "build-essential": ("gcc", "g++", "make"),
     "gcc": ("gcc",),
@@ -27,9 +24,9 @@ _DEBIAN: dict[str, tuple[str, ...]] = {
     "gfortran": ("gfortran",),
     "nasm": ("nasm",),
     "git": ("git",),
-    "python3": ("python3",),
-    "python3-dev": ("python3",),
     "python3-minimal": ("python3",),
+    "python3-dev": ("python3",),
+    "python3": ("python3",),
     "python-is-python3": ("python",),
     "rustc": ("rustc",),
     "cargo": ("cargo",),
@@ -37,14 +34,15 @@ _DEBIAN: dict[str, tuple[str, ...]] = {
     "golang-go": ("go",),
     "nodejs": ("node",),
     "npm": ("npm",),
-    "default-jdk": ("javac", "java"),
     "openjdk-17-jdk": ("javac", "java"),
+    "default-jdk": ("javac", "java"),
     "default-jre": ("java",),
     "perl": ("perl",),
     "ruby": ("ruby",),
     "php-cli": ("php",),
     "lua5.4": ("lua5.4",),
     "ghc": ("ghc",),
+    "julia": ("julia",),
     "ocaml": ("ocaml",),
     "sqlite3": ("sqlite3",),
     "jq": ("jq",),
@@ -77,35 +75,27 @@ _DEBIAN: dict[str, tuple[str, ...]] = {
 """Debian package to the commands it brings: the common ones. A package not listed here is not checked."""
 
 _IMAGES: dict[str, tuple[str, ...]] = {
-    "python": ("python3", "python"),
-    "gcc": ("gcc", "g++", "make"),
+    "python": ("python3", "python-is-python3"),
+    "gcc": ("build-essential",),
     "rust": ("cargo", "rustc"),
-    "golang": ("go",),
-    "node": ("node", "npm"),
-    "openjdk": ("javac", "java"),
-    "eclipse-temurin": ("javac", "java"),
+    "golang": ("golang",),
+    "node": ("nodejs", "npm"),
+    "openjdk": ("default-jdk",),
+    "eclipse-temurin": ("default-jdk",),
     "ruby": ("ruby",),
     "perl": ("perl",),
-    "php": ("php",),
+    "php": ("php-cli",),
     "haskell": ("ghc",),
     "julia": ("julia",),
-    "nvidia/cuda": ("nvcc",),
+    "nvidia/cuda": ("nvidia-cuda-toolkit",),
 }
+"""Base image to the Debian packages that bring the same commands."""
 
-_PACKAGE_OF: dict[str, str] = {
-    "gcc": _GCC,
-    "g++": "Debian: apt-get install g++",
-    "python3": _PY,
-    "python": "Debian: apt-get install python-is-python3",
-    "go": "Debian: apt-get install golang-go",
-    "node": "Debian: apt-get install nodejs",
-    "ninja": "Debian: apt-get install ninja-build",
-    "javac": "Debian: apt-get install default-jdk",
-    "java": "Debian: apt-get install default-jre",
-    "ps": "Debian: apt-get install procps",
-    "xz": "Debian: apt-get install xz-utils",
+_HINTS = {tool: f"Debian: apt-get install {package}" for package, tools in _DEBIAN.items() for tool in tools} | {
+    "gcc": "Debian: apt-get install gcc libc6-dev",
     "nvcc": "NVIDIA's CUDA toolkit",
 }
+"""How to get a command: by the last package of the table that brings it, except where that is not enough."""
 
 _MODULES: dict[str, str] = {
     "scikit-learn": "sklearn",
@@ -130,17 +120,16 @@ class Requirements:
     tools: dict[str, str] = field(default_factory=dict)
     modules: dict[str, str] = field(default_factory=dict)
 
-    def _tool(self, name: str, package: str | None = None) -> None:
-        hint = _PACKAGE_OF.get(name) or f"Debian: apt-get install {package or name}"
-        self.tools.setdefault(name, hint)
+    def _tool(self, name: str) -> None:
+        self.tools.setdefault(name, _HINTS.get(name, f"Debian: apt-get install {name}"))
 
     def add_image(self, image: str) -> None:
         """What the base image implies: `python:3.12` python3, `gcc:14` gcc, and so on."""
         name = re.sub(r"[:@].*$", "", image.lower())
-        for known, tools in _IMAGES.items():
+        for known, packages in _IMAGES.items():
             if name == known or name.endswith(f"/{known}"):
-                for tool in tools:
-                    self._tool(tool)
+                for package in packages:
+                    self.add_debian(package)
 
     def add_install(self, words: Sequence[str], context: Path) -> None:
         """What a skipped installation would have brought; `context` is where a requirements file would be."""
@@ -169,7 +158,7 @@ class Requirements:
         if versioned := re.fullmatch(r"(gcc|g\+\+|clang|python3)[-.]?\d+(\.\d+)*", package):
             package = versioned[1]
         for tool in _DEBIAN.get(package, ()):
-            self._tool(tool, package)
+            self._tool(tool)
         if (module := re.fullmatch(r"python3-(\w+)", package)) and module[1] not in ("dev", "pip", "venv", "minimal"):
             self._module(module[1], f"Debian: apt-get install {package}")
 
