@@ -51,6 +51,13 @@ def test_build_ranges(rounds: list[tuple[int, int] | None]) -> None:
     assert found.trace_coverage == Fraction(len(matched), len(rounds))
 
 
+def test_unknown_builds_leave_the_failures_known() -> None:
+    found = diagnostics.build([(None, 0), (None, 1), (4, 1), None])
+    assert (found.builds_per_round, found.matched) == (4, 3)
+    assert (found.rounds_with_build_errors, found.trace_coverage) == (Fraction(2, 3), Fraction(3, 4))
+    assert diagnostics.build([(None, 0)]).builds_per_round is None
+
+
 def test_negative_builds_are_refused() -> None:
     with pytest.raises(ValueError, match="counts start at 0"):
         diagnostics.build([(1, 0), (-1, 0)])

@@ -122,7 +122,6 @@ def test_an_episode_carries_what_a_figure_marks() -> None:
     (e,) = found.episodes
     assert (e.before_index, e.start_index, e.low_index, e.target_index) == (1, 3, 4, 6)
     assert (e.before, e.start, e.low, e.reached) == (Fraction("0.8"), Fraction("0.6"), Fraction("0.3"), Fraction("0.7"))
-    assert e.full_recovery_from == Fraction("0.79")
     assert (e.recovery, e.length, e.recovered, e.depth) == (Recovery.PARTIAL, 3, Fraction(1, 2), Fraction(1, 2))
     assert e.discount == (Fraction("0.85") + Fraction("0.7") + 1) / 3
     assert [step.index for step in found.steps] == [0, 1, 3, 4, 5, 6]

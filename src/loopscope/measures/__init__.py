@@ -8,7 +8,7 @@
 | `diagnostics.shape`, `.build`, `.feedback` | how the loop behaves | D.1, D.2, D.3 |
 | `avg_at_k`, `best_at_k`, `outcome`, `outcome_by_category` | final scores | 2.2, A |
 | `two_level`, `by_model_and_category`, `by_category` | from runs to models and categories | C.5 |
-| `resource` | use per task, and totals | 2.3, B |
+| `resource`, `resource_by_category` | use per task, and totals | 2.3, B |
 | `c1_from_stored`, `clean_by_replay`, `clean_by_enumeration` | values that others stored, rounded | C.2, C.3 |
 
 Scores go in as int, float, Decimal, Fraction or strings ("0.09", "9/100"), missing ones as None or NaN. Out come
@@ -25,7 +25,7 @@ from loopscope.measures.flags import Flag
 from loopscope.measures.framing import C1, HORIZON, c1, c1_from_stored
 from loopscope.measures.highwater import high_water
 from loopscope.measures.outcome import Outcome, avg_at_k, best_at_k, outcome, outcome_by_category
-from loopscope.measures.resources import Resource, resource
+from loopscope.measures.resources import Resource, resource, resource_by_category
 from loopscope.measures.stored import CleanedC2, clean_by_enumeration, clean_by_replay
 
 __all__ = [
@@ -64,5 +64,6 @@ __all__ = [
     "outcome",
     "outcome_by_category",
     "resource",
+    "resource_by_category",
     "two_level",
 ]

@@ -33,6 +33,7 @@ class Build:
     """Appendix D.2, over the evaluated agent proposals that have a matched transcript segment."""
 
     builds_per_round: Fraction | None
+    """Mean over the matched rounds whose number of builds is known."""
     rounds_with_build_errors: Fraction | None
     """Share of the matched rounds with at least one code-related build failure."""
     trace_coverage: Fraction | None
@@ -79,13 +80,17 @@ def shape(scores: Iterable[Score], *, initial_is_boundary: bool) -> Shape:
     )
 
 
-def build(rounds: Sequence[tuple[int, int] | None]) -> Build:
-    """Build behaviour of the evaluated agent rounds: (builds, code-related failures) each, None where unmatched."""
+def build(rounds: Sequence[tuple[int | None, int] | None]) -> Build:
+    """Build behaviour of the evaluated agent rounds.
+
+    `rounds` holds (builds, code-related failures) each, None where unmatched. Builds may be unknown in a matched round:
+    where an evaluation may build by itself, only its failures are seen for sure.
+    """
     matched = [entry for entry in rounds if entry is not None]
-    if any(builds < 0 or failures < 0 for builds, failures in matched):
+    if any((builds or 0) < 0 or failures < 0 for builds, failures in matched):
         raise ValueError("a negative count of builds or failures; counts start at 0 (unmatched round: None)")
     return Build(
-        builds_per_round=mean(Fraction(builds) for builds, _ in matched),
+        builds_per_round=mean(Fraction(builds) for builds, _ in matched if builds is not None),
         rounds_with_build_errors=_share(failures > 0 for _, failures in matched),
         trace_coverage=_share(entry is not None for entry in rounds),
         matched=len(matched),

@@ -63,11 +63,6 @@ class Episode:
     """q_e = rho_e / L_e * D_e."""
 
     @property
-    def full_recovery_from(self) -> Fraction:
-        """p_e - eps: the lowest score that counts as a full recovery."""
-        return self.before - EPS
-
-    @property
     def depth(self) -> Fraction:
         """p_e - v_e: from the height before to the bottom of the segment."""
         return self.before - self.low

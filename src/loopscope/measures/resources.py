@@ -5,11 +5,11 @@ Any amount per run will do: tokens (all input, cached too, plus output), a price
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from loopscope.measures.aggregation import Row, group, task_balanced
+from loopscope.measures.aggregation import Row, group, split_by_category, task_balanced
 
 
 @dataclass(frozen=True)
@@ -37,3 +37,9 @@ def resource(rows: Iterable[Row]) -> dict[str, Resource]:
         total = sum(amounts, Fraction(0)) if amounts else None
         found[model] = Resource(balanced.value, total, balanced.runs, balanced.runs_left_out)
     return found
+
+
+def resource_by_category(rows: Iterable[Row], categories: Mapping[str, str]) -> dict[tuple[str, str], Resource]:
+    """(model, category) -> its use. `categories` maps task to category; ValueError for a task without one."""
+    split = split_by_category(rows, categories)
+    return {(model, name): found for name, part in split.items() for model, found in resource(part).items()}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
@@ -26,7 +25,3 @@ class Versioned(Record):
             raise ValueError(
                 f"written by a newer loopscope (schema_version {self.schema_version}, this one knows {known}); upgrade"
             )
-
-
-Exact = Decimal
-"""A score as the verifier printed it. Comparisons with eps are made on these, never on binary floats."""
