@@ -175,7 +175,7 @@ def test_failures_of_the_code_are_told_from_others(tmp_path: Path) -> None:
 
 
 def test_arguments_are_checked(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="rounds = 0"):
+    with pytest.raises(ValueError, match="rounds: Input should be greater"):
         SearchAgent(logs_dir=tmp_path, rounds=0)
     with pytest.raises(ValueError, match="budget_sec"):
         SearchAgent(logs_dir=tmp_path, budget_sec=-1)

@@ -20,7 +20,7 @@ def own_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def study(tmp_path: Path) -> Callable[..., Plan]:
-    """Plan a study of one tiny task (or of several, by path) with scripted agents by label."""
+    """Plan a study of one tiny task (or of several, by path) with agents by label: scripted commands, or a whole entry."""
 
     def make(agents: dict[str, Any], tasks: list[Path] | None = None, **more: Any) -> Plan:
         tasks = tasks or [write_task(tmp_path / "toy")]
@@ -29,7 +29,7 @@ def study(tmp_path: Path) -> Callable[..., Plan]:
             "tasks": [str(task) for task in tasks],
             "agents": [
                 agent
-                if isinstance(agent, str)
+                if isinstance(agent, str) or "name" in agent
                 else {"name": "scripted_agent:ScriptedAgent", "label": label, "kwargs": agent}
                 for label, agent in agents.items()
             ],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from toy_study import write_task
 
 from loopscope.engine.plan import plan_study
 from loopscope.records import StudyError, locate
@@ -34,6 +35,36 @@ def plan(tmp_path, text, directory="out"):
             "agents.0.name: claude-code drives a model; add `model: provider/name`",
         ),
         (GOOD.replace("[nop]", "[{name: nop, label: '../x'}]"), "label '../x'"),
+        (GOOD.replace("[nop]", "[{name: nomod:Cls, label: n}]"), "agents.0.name: Failed to import module 'nomod'"),
+        (GOOD.replace("[nop]", "[{name: 'json:JSONDecoder', label: n}]"), "json:JSONDecoder is no Harbor agent"),
+        (
+            GOOD.replace("[nop]", "[{name: search, kwargs: {rounds: 0}}]"),
+            "agents.0.kwargs.rounds: Input should be greater",
+        ),
+        (GOOD.replace("[nop]", "[{name: search, kwargs: {round: 3}}]"), "agents.0.kwargs.round: Extra inputs are not"),
+        (GOOD.replace("[nop]", "[{name: search, kwargs: {round: 3}}]"), "did you mean `rounds`?"),
+        (GOOD.replace("[nop]", "[{name: search, kwargs: {seed: 3}}]"), "agents.0.kwargs.seed: search gets it from"),
+        (GOOD.replace("[nop]", "[{name: oracle, kwargs: {task_dir: /x}}]"), "agents.0.kwargs.task_dir: oracle gets it"),
+        (GOOD.replace("[nop]", "[{name: nop, kwargs: {x: 1}}]"), "agents.0.kwargs.x: nop takes no kwargs"),
+        (
+            GOOD.replace("[nop]", "[{name: nop, env: {A: '${NOT_SET_HERE}'}}]"),
+            "agents.0.env.A: the variable NOT_SET_HERE",
+        ),
+        (
+            GOOD.replace("[nop]", "[{name: nop, env: {A: 'x ${HOME}'}}]"),
+            "agents.0.env: A: a reference is the whole value",
+        ),
+        (GOOD.replace("[nop]", "[{name: nop, env: {A: $HOME}}]"), "agents.0.env: A: a reference is the whole value"),
+        (GOOD + "environment: dokcer\n", "environment.type: unknown environment 'dokcer'; did you mean docker"),
+        (GOOD + "environment: 'nomod:Cls'\n", "environment.type: Failed to import module 'nomod'"),
+        (
+            GOOD + "environment: 'json:JSONDecoder'\n",
+            "environment.type: Imported environment 'json:JSONDecoder' must subclass",
+        ),
+        (
+            GOOD + "environment: {type: docker, kwargs: {nonsense: 1}}\n",
+            "environment.kwargs: Invalid kwargs for environment",
+        ),
         (GOOD.replace("addition_chains", "adition_chains"), "did you mean addition_chains"),
         (GOOD.replace("addition_chains", "./nowhere"), "no built-in task and no directory"),
     ],
@@ -44,6 +75,48 @@ def test_a_bad_study_is_refused_with_file_field_and_remedy(tmp_path, text, messa
     assert message in str(caught.value)
     assert "study.yaml" in str(caught.value)
     assert "\n" not in str(caught.value)
+
+    assert not (tmp_path / "out").exists(), "nothing was written"
+
+
+@pytest.mark.parametrize("key", ["OPENAI_API_KEY", "HF_TOKEN", "secret", "DB_PASSWORD", "X_AUTH", "AWS_CREDENTIALS"])
+def test_a_written_out_secret_is_refused_and_not_repeated(tmp_path, key):
+    with pytest.raises(StudyError, match=rf"agents\.0\.env: {key}: a secret is never written out") as caught:
+        plan(tmp_path, GOOD.replace("[nop]", f"[{{name: nop, env: {{{key}: sk-12345}}}}]"))
+    assert "sk-12345" not in str(caught.value)
+
+
+def test_names_that_only_resemble_a_secret_may_be_literal(tmp_path, monkeypatch):
+    monkeypatch.setenv("MINE", "sk-12345")
+    env = "{MAX_TOKENS: '100', GIT_AUTHOR_NAME: a, API_KEY: '${MINE}', EMPTY_KEY: ''}"
+    made = plan(tmp_path, GOOD.replace("[nop]", f"[{{name: nop, env: {env}}}]"))
+    assert made.runs[0].agent.references == {"API_KEY": "MINE"}
+    assert "sk-12345" not in (tmp_path / "out/study.lock.json").read_text()
+
+
+def test_the_lock_directory_is_asked_for_before_anything_runs(tmp_path, monkeypatch):
+    monkeypatch.setenv("LOOPSCOPE_LOCK_DIR", str(tmp_path / "nowhere"))
+    with pytest.raises(StudyError, match="set LOOPSCOPE_LOCK_DIR to a directory"):
+        plan(tmp_path, GOOD)
+
+
+def test_two_tasks_of_one_name_are_refused_before_either_is_prepared(tmp_path):
+    write_task(tmp_path / "a/toy")
+    write_task(tmp_path / "b/toy")
+    with pytest.raises(StudyError, match=r"tasks\.1: \./b/toy and \./a/toy are both called 'toy'"):
+        plan(tmp_path, GOOD.replace("addition_chains", "./a/toy, ./b/toy"))
+    assert not (tmp_path / "out").exists()
+
+
+def test_two_runs_of_one_name_are_refused_also_when_one_was_begun_earlier(tmp_path):
+    write_task(tmp_path / "t")
+    write_task(tmp_path / "t__u")
+    one = GOOD.replace("addition_chains", "./t").replace("[nop]", "[{name: nop, label: u__v}]")
+    other = GOOD.replace("addition_chains", "./t__u").replace("[nop]", "[{name: nop, label: v}]")
+    plan(tmp_path, one)
+    with pytest.raises(StudyError, match=r"of 'u__v' on 't' and of 'v' on 't__u' would have the same name"):
+        plan(tmp_path, other)
+    assert plan(tmp_path, other, "elsewhere").runs[0].run_id == "t__u__v__s1"
 
 
 def test_a_task_without_a_verifier_is_refused(tmp_path):
@@ -68,6 +141,24 @@ def test_a_study_can_grow_but_not_change(tmp_path):
     assert len(grown.runs) == 6
     with pytest.raises(StudyError, match=r"agents\.nop: was started with other settings"):
         plan(tmp_path, GOOD.replace("[nop]", "[{name: oracle, label: nop}]"))
+    plan(tmp_path, GOOD + "concurrency: 3\nscoring: {max_checkpoints: 4}\n")
+
+
+@pytest.mark.parametrize(
+    ("more", "field"),
+    [
+        ("environment: {cpus: 1}", "environment.cpus"),
+        ("scoring: {repeats: 2}", "scoring.repeats"),
+        ("scoring: {timeout_multiplier: 2}", "scoring.timeout_multiplier"),
+        ("budget: {agent_sec: 5}", "budget.agent_sec"),
+        ("record_keeping: none", "record_keeping"),
+    ],
+)
+def test_what_decides_a_result_never_changes_under_a_study(tmp_path, more, field):
+    plan(tmp_path, GOOD)
+    with pytest.raises(StudyError, match=rf"study\.lock\.json: {field}: the study was begun with"):
+        plan(tmp_path, GOOD + more + "\n")
+    assert len(plan(tmp_path, GOOD).runs) == 2, "putting it back is enough"
 
 
 def test_where_a_study_lives(tmp_path):
@@ -77,6 +168,12 @@ def test_where_a_study_lives(tmp_path):
     assert locate(tmp_path / "study.yaml") == (tmp_path / "study.yaml", tmp_path)
     assert locate(tmp_path / "other.yaml") == (tmp_path / "other.yaml", tmp_path / "other")
     assert locate(tmp_path / "other.yaml", tmp_path / "x")[1] == tmp_path / "x"
+    (tmp_path / "bare").write_text(GOOD)
+    (tmp_path / "bare.yaml").write_text(GOOD)
+    for clash in (tmp_path / "bare", tmp_path / "bare.yaml"):
+        with pytest.raises(StudyError, match="bare: results would go here, but it is a file"):
+            locate(clash)
+    assert locate(tmp_path / "bare", tmp_path / "x") == (tmp_path / "bare", tmp_path / "x")
     with pytest.raises(StudyError, match=r"holds no study\.yaml"):
         (tmp_path / "empty").mkdir()
         locate(tmp_path / "empty")

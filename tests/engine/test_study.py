@@ -13,6 +13,7 @@ from loopscope.engine.events import Event, Phase, silent
 from loopscope.engine.scoring import Scorer
 from loopscope.engine.study import run_study
 from loopscope.models import RunStatus, VerificationStatus
+from loopscope.records import StudyError
 
 pytestmark = pytest.mark.sandbox
 
@@ -229,7 +230,27 @@ def test_a_broken_record_loses_nothing_else(study):
     tally = asyncio.run(Scorer(store, plan.spec, events.append).score_all())
     assert tally.verifications == 1
     assert any("record.json" in event.message and event.problem for event in events)
+    with pytest.raises(StudyError, match=r"toy__a__s1/record\.json: .*; restore it, or move .*toy__a__s1 away"):
+        asyncio.run(run_study(plan, silent))
+    assert (store.run("toy__a__s1").path / "scores/final.json").is_file()
+    store.run("toy__a__s1").path.rename(store.path / "aside")
     assert [r.run_id for r in plan.unfinished()] == ["toy__a__s1"]
+
+
+def test_the_agent_gets_its_secret_and_no_file_does(study, tmp_path, monkeypatch):
+    monkeypatch.setenv("MINE", "sk-not-for-any-file")
+    agent = {
+        "name": "scripted_agent:ScriptedAgent",
+        "label": "a",
+        "kwargs": {"commands": [START], "keep": "API_KEY"},
+        "env": {"API_KEY": "${MINE}", "PLAIN": "x"},
+    }
+    store = run(study({"a": agent}))
+    assert store.run("toy__a__s1").record.status is RunStatus.COMPLETED
+    assert (store.run("toy__a__s1").path / "native/kept.txt").read_text() == str(len("sk-not-for-any-file"))
+    files = [path for path in store.path.rglob("*") if path.is_file()]
+    assert any(path.name == "config.json" for path in files)
+    assert not [path for path in files if b"sk-not-for-any-file" in path.read_bytes()]
 
 
 def test_official_scores_never_reach_the_agent(study):

@@ -15,11 +15,13 @@ IDENTITY = {
 
 
 class ScriptedAgent(BaseAgent):
-    """Runs `commands` one after the other; `fail` raises after them."""
+    """Runs `commands` one after the other; `fail` raises after them; `keep` logs the length of a variable it was given."""
 
-    def __init__(self, *args: Any, commands: list[str], fail: str | None = None, **kwargs: Any) -> None:
+    def __init__(
+        self, *args: Any, commands: list[str], fail: str | None = None, keep: str | None = None, **kwargs: Any
+    ) -> None:
         super().__init__(*args, **kwargs)
-        self._commands, self._fail = commands, fail
+        self._commands, self._fail, self._keep = commands, fail, keep
 
     @staticmethod
     def name() -> str:
@@ -34,5 +36,7 @@ class ScriptedAgent(BaseAgent):
     async def run(self, instruction: str, environment: Any, context: Any) -> None:
         for command in self._commands:
             await environment.exec(command, env=IDENTITY)
+        if self._keep:
+            (self.logs_dir / "kept.txt").write_text(str(len(self.extra_env[self._keep])))
         if self._fail:
             raise RuntimeError(self._fail)

@@ -3,10 +3,29 @@
 from __future__ import annotations
 
 import difflib
+import os
 import re
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pydantic import ValidationError
 
 from loopscope.models import AgentSpec
+
+if TYPE_CHECKING:  # only running agents needs Harbor
+    from harbor.agents.base import BaseAgent
+
+
+class AgentRefused(ValueError):
+    """An agent cannot be started as the study file has it.
+
+    Attributes:
+        field: the field of the agent that is to blame, such as `name` or `kwargs.rounds`.
+    """
+
+    def __init__(self, field: str, problem: str) -> None:
+        self.field = field
+        super().__init__(problem)
 
 
 @dataclass(frozen=True)
@@ -17,16 +36,22 @@ class AgentKind:
     """Name that Harbor knows; None when it goes by import path."""
     import_path: str | None
     needs_model: bool
-    takes_seed: bool
-    """Its constructor takes `seed` and `budget_sec`."""
+    given: tuple[str, ...] = ()
+    """Arguments of its constructor that the engine gives: `seed`, `budget_sec`, `task_dir`."""
     summary: str = ""
 
 
 BUILT_IN: dict[str, AgentKind] = {
-    "nop": AgentKind("nop", None, False, False, "does nothing: what the untouched task scores"),
-    "oracle": AgentKind(None, "loopscope.agents.oracle:OracleAgent", False, False, "the task's own reference solution"),
+    "nop": AgentKind("nop", None, False, summary="does nothing: what the untouched task scores"),
+    "oracle": AgentKind(
+        None, "loopscope.agents.oracle:OracleAgent", False, ("task_dir",), "the task's own reference solution"
+    ),
     "search": AgentKind(
-        None, "loopscope.agents.search:SearchAgent", False, True, "mutates code and keeps what scores better; no model"
+        None,
+        "loopscope.agents.search:SearchAgent",
+        False,
+        ("seed", "budget_sec"),
+        "mutates code and keeps what scores better; no model",
     ),
 }
 _IMPORT_PATH = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
@@ -40,22 +65,81 @@ def harbor_agents() -> list[str]:
 
 
 def find_agent(spec: AgentSpec) -> AgentKind:
-    """How to start what a study file names.
+    """How to start what a study file names; its class can be imported and takes the kwargs written there.
 
     Raises:
-        ValueError: no such agent, or it needs a model and has none.
+        AgentRefused: no such agent, it needs a model and has none, or it does not take these kwargs.
     """
+    kind = _kind(spec)
+    agent = _agent_class(kind)
+    for name in spec.kwargs:
+        if name in kind.given:
+            raise AgentRefused(
+                f"kwargs.{name}", f"{spec.name} gets it from the study, for each rollout; remove it here"
+            )
+    _check_options(spec, agent)
+    return kind
+
+
+def _check_options(spec: AgentSpec, agent: type[BaseAgent]) -> None:
+    """Hold kwargs against what the agent's class declares, which its constructor would do for each rollout."""
+    from harbor.agents.options import apply_env_fallbacks
+
+    model = agent.options_model
+    if model is None:
+        if spec.name in BUILT_IN and spec.kwargs:
+            raise AgentRefused(f"kwargs.{min(spec.kwargs)}", f"{spec.name} takes no kwargs; remove it")
+        return
+
+    def look_up(name: str) -> str | None:
+        reference = spec.references.get(name)
+        return os.environ.get(reference) if reference else spec.env.get(name, os.environ.get(name))
+
+    try:
+        model.model_validate(apply_env_fallbacks(model, spec.kwargs, look_up))
+        agent.parse_options(spec.kwargs, {key: look_up(key) or "" for key in spec.env})
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        name = ".".join(str(part) for part in first["loc"])
+        remedy = ""
+        if first["type"] == "extra_forbidden":
+            close = difflib.get_close_matches(name, model.model_fields, n=1)
+            remedy = f"; did you mean `{close[0]}`?" if close else f"; {spec.name} takes no such argument, remove it"
+        raise AgentRefused(f"kwargs.{name}", first["msg"].removeprefix("Value error, ") + remedy) from None
+    except ValueError as error:
+        raise AgentRefused("kwargs", " ".join(str(error).split())) from None
+
+
+def _kind(spec: AgentSpec) -> AgentKind:
     if spec.name in BUILT_IN:
         return BUILT_IN[spec.name]
     if _IMPORT_PATH.fullmatch(spec.name):
-        return AgentKind(None, spec.name, needs_model=False, takes_seed=False)
+        return AgentKind(None, spec.name, needs_model=False)
     names = harbor_agents()
     if spec.name in names:
         if spec.model is None:
-            raise ValueError(f"{spec.name} drives a model; add `model: provider/name`")
-        return AgentKind(spec.name, None, needs_model=True, takes_seed=False)
+            raise AgentRefused("name", f"{spec.name} drives a model; add `model: provider/name`")
+        return AgentKind(spec.name, None, needs_model=True)
     close = difflib.get_close_matches(spec.name, [*BUILT_IN, *names], n=3, cutoff=0.5)
-    raise ValueError(
-        f"unknown agent {spec.name!r}; "
-        + (f"did you mean {' or '.join(close)}?" if close else "`loopscope agents list` shows all")
-    )
+    remedy = f"did you mean {' or '.join(close)}?" if close else "`loopscope agents list` shows all"
+    raise AgentRefused("name", f"unknown agent {spec.name!r}; {remedy}")
+
+
+def _agent_class(kind: AgentKind) -> type[BaseAgent]:
+    from harbor.agents.base import BaseAgent
+    from harbor.agents.factory import AgentFactory
+    from harbor.models.trial.config import AgentConfig
+
+    try:
+        found = AgentFactory.get_agent_class_from_config(
+            AgentConfig(name=kind.harbor_name, import_path=kind.import_path)
+        )
+    except Exception as error:  # whatever a stranger's module does when it is imported
+        raise AgentRefused(
+            "name", f"{' '.join(str(error).split())}; install its package, or put its folder on PYTHONPATH"
+        ) from None
+    if not issubclass(found, BaseAgent):
+        raise AgentRefused(
+            "name", f"{kind.import_path} is no Harbor agent; derive it from harbor.agents.base.BaseAgent"
+        )
+    return found

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from datetime import UTC, datetime
 
 from harbor.models.trial.config import AgentConfig, VerifierConfig
+from harbor.utils.env import resolve_env_vars
 
 from loopscope.engine.harvest import WORKSPACE
 from loopscope.engine.jobs import run_trial, to_its_end
@@ -71,7 +71,7 @@ async def run_rollout(plan: Plan, run: RunPlan) -> RunRecord:
                 environment=plan.spec.environment,
                 verifier=_harvester(run.task),
             )
-        return await to_its_end(publish_run, plan, run, outcome, started, agent.env.values())
+        return await to_its_end(publish_run, plan, run, outcome, started, resolve_env_vars(agent.env).values())
     finally:
         remove_tree(scratch)
 

@@ -10,6 +10,9 @@ from pydantic import Field, field_validator, model_validator
 from loopscope.models.base import Record, Versioned
 
 _LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,79}")
+_REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+_MEANT_AS_REFERENCE = re.compile(r"\$\{|\A\$[A-Za-z_][A-Za-z0-9_]*\Z")
+_SECRET = re.compile(r"KEY|TOKEN(?!S)|SECRET|PASSW|AUTH(?!OR)|CREDENTIAL", re.IGNORECASE)
 
 
 class AgentSpec(Record):
@@ -24,7 +27,7 @@ class AgentSpec(Record):
     kwargs: dict[str, Any] = Field(default_factory=dict)
     """Passed to the agent unchanged."""
     env: dict[str, str] = Field(default_factory=dict)
-    """Environment of the agent. Secrets are named as `${NAME}`, never written out."""
+    """Environment of the agent. Each value is literal or, as a whole, a reference `${NAME}`; secrets are references."""
     allowed_hosts: list[str] = Field(default_factory=list)
     """Hosts the agent may reach besides its model's."""
 
@@ -32,6 +35,27 @@ class AgentSpec(Record):
     @classmethod
     def _short_form(cls, data: Any) -> Any:
         return {"name": data} if isinstance(data, str) else data
+
+    @field_validator("env")
+    @classmethod
+    def _secrets_are_references(cls, env: dict[str, str]) -> dict[str, str]:
+        for key, value in env.items():
+            if _REFERENCE.fullmatch(value):
+                continue
+            if _MEANT_AS_REFERENCE.search(value):
+                raise ValueError(f"{key}: a reference is the whole value, written `${{NAME}}`; put all of it into NAME")
+            if value and _SECRET.search(key):
+                raise ValueError(
+                    f"{key}: a secret is never written out, for studies are copied and kept; export it and write "
+                    f'`{key}: "${{{key}}}"`'
+                )
+        return env
+
+    @property
+    def references(self) -> dict[str, str]:
+        """Of `env`: which variable of the one who starts the study each reference names."""
+        found = {key: _REFERENCE.fullmatch(value) for key, value in self.env.items()}
+        return {key: match[1] for key, match in found.items() if match}
 
     @model_validator(mode="after")
     def _default_label(self) -> AgentSpec:

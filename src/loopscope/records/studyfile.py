@@ -22,15 +22,24 @@ def locate(study: Path, out: Path | None = None) -> tuple[Path, Path]:
     """(study file, study directory) for what a person gave: a directory with `study.yaml`, or a YAML file.
 
     Results go to `out`, else beside `study.yaml`, else (for a file of another name) to a directory named like it.
+
+    Raises:
+        StudyError: there is no study file, or what the results' directory would be called is a file.
     """
     if study.is_dir():
         file = study / STUDY_FILE
         if not file.is_file():
             raise StudyError(f"{study}: holds no {STUDY_FILE}; write one, or give the path of a study file")
-        return file, out or study
+        return file, _directory(out or study)
     if not study.is_file():
         raise StudyError(f"{study}: no such file or directory; give a study file or a directory with {STUDY_FILE}")
-    return study, out or (study.parent if study.name == STUDY_FILE else study.with_suffix(""))
+    return study, _directory(out or (study.parent if study.name == STUDY_FILE else study.with_suffix("")))
+
+
+def _directory(path: Path) -> Path:
+    if path.exists() and not path.is_dir():
+        raise StudyError(f"{path}: results would go here, but it is a file; name a directory with --out")
+    return path
 
 
 def load_study(file: Path) -> StudySpec:

@@ -9,8 +9,10 @@ from typing import Any, override
 
 from harbor.agents.base import BaseAgent
 from harbor.agents.capabilities import AgentCapabilities
+from harbor.agents.options import AgentOptions
 from harbor.environments.base import BaseEnvironment
 from harbor.models.agent.context import AgentContext
+from pydantic import Field
 
 from loopscope.agents.atif import TranscriptWriter
 from loopscope.agents.search.loop import Progress, SearchLoop
@@ -22,6 +24,17 @@ _SHARE_OF_BUDGET = 0.95
 """Of a budget that only the instruction names; the rest covers what ran before the agent's own clock started."""
 
 
+class SearchOptions(AgentOptions):
+    """What the constructor takes; a plan is checked against it before any rollout."""
+
+    seed: int = 0
+    """Of every random choice. Equal seeds and equal scores give equal runs."""
+    rounds: int | None = Field(default=None, ge=1)
+    """Proposals at most."""
+    budget_sec: float | None = Field(default=None, gt=0)
+    """Wall clock in seconds; by default what the instruction grants, else until cancelled."""
+
+
 class SearchAgent(BaseAgent):
     """An optimizer without a model: mutates what parsing finds, keeps what the local evaluation says is better.
 
@@ -30,25 +43,15 @@ class SearchAgent(BaseAgent):
 
     Args:
         logs_dir: Harbor's directory for the agent's logs; receives `trajectory.json`.
-        seed: of every random choice. Equal seeds and equal scores give equal runs.
-        rounds: proposals at most.
-        budget_sec: wall clock in seconds; by default what the instruction grants, else until cancelled.
-        kwargs: passed on to Harbor's base class.
+        kwargs: `SearchOptions`, and what Harbor's base class takes.
     """
 
     capabilities = AgentCapabilities(atif=True)
+    options_model = SearchOptions
 
-    def __init__(
-        self, logs_dir: Path, seed: int = 0, rounds: int | None = None, budget_sec: float | None = None, **kwargs: Any
-    ) -> None:
+    def __init__(self, logs_dir: Path, **kwargs: Any) -> None:
         super().__init__(logs_dir=logs_dir, **kwargs)
-        if rounds is not None and int(rounds) < 1:
-            raise ValueError(f"rounds = {rounds}: give at least 1, or leave it out")
-        if budget_sec is not None and not float(budget_sec) > 0:
-            raise ValueError(f"budget_sec = {budget_sec}: give a positive number of seconds, or leave it out")
-        self._seed = int(seed)
-        self._rounds = int(rounds) if rounds is not None else None
-        self._budget_sec = float(budget_sec) if budget_sec is not None else None
+        self._options = SearchOptions.model_validate(self.options.model_dump() if self.options else {})
 
     @staticmethod
     @override
@@ -73,16 +76,16 @@ class SearchAgent(BaseAgent):
         )
 
         def report(progress: Progress) -> None:
-            context.metadata = {**asdict(progress), "seed": self._seed, "tool_calls": transcript.calls}
+            context.metadata = {**asdict(progress), "seed": self._options.seed, "tool_calls": transcript.calls}
 
         try:
             workspace = Workspace(environment, transcript)
             reading = await self._read(instruction, workspace)
             workspace.lower_is_better = reading.lower_is_better
             await workspace.load(reading.editable)
-            budget = self._budget_sec or (reading.budget_sec and _SHARE_OF_BUDGET * reading.budget_sec)
+            budget = self._options.budget_sec or (reading.budget_sec and _SHARE_OF_BUDGET * reading.budget_sec)
             deadline = started + budget if budget else None
-            await SearchLoop(workspace, reading, self._seed, self._rounds, deadline, report).run()
+            await SearchLoop(workspace, reading, self._options.seed, self._options.rounds, deadline, report).run()
         finally:
             transcript.flush()
 
