@@ -7,18 +7,15 @@ an archive that could write outside the work dir is refused before anything is t
 from __future__ import annotations
 
 import tarfile
-import tempfile
 import uuid
 from pathlib import Path, PurePosixPath
 from typing import Any, override
 
-import zstandard
 from harbor.agents.base import BaseAgent
 from harbor.environments.base import BaseEnvironment
 from harbor.models.agent.context import AgentContext
 
 _SCRATCH = "/tmp/.state"  # noqa: S108 - in the sandbox, whose /tmp is private
-_ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 
 
 class StateError(Exception):
@@ -30,11 +27,10 @@ class ReplayAgent(BaseAgent):
 
     Args:
         logs_dir: Harbor's directory for the agent's logs.
-        state_tar: path on the host of a tar, plain or zstd-compressed, with names relative to the work dir.
+        state_tar: path on the host of an uncompressed tar with names relative to the work dir.
         workdir: absolute directory in the sandbox; the environment's working directory by default.
         remove: path on the host of a NUL-separated list of paths, relative to the work dir. They are removed before
             the state is laid over the rest; without the list the work dir is emptied, as the state is the whole of it.
-        touch: give every file the present time instead of the saved one (for builds that trust file times).
         kwargs: passed on to Harbor's base class.
     """
 
@@ -44,7 +40,6 @@ class ReplayAgent(BaseAgent):
         state_tar: str | Path,
         workdir: str | None = None,
         remove: str | Path | None = None,
-        touch: bool = False,
         **kwargs: Any,
     ) -> None:
         super().__init__(logs_dir=logs_dir, **kwargs)
@@ -55,7 +50,6 @@ class ReplayAgent(BaseAgent):
         self._state_tar = Path(state_tar)
         self._workdir = workdir
         self._remove = Path(remove) if remove is not None else None
-        self._touch = touch
 
     @staticmethod
     @override
@@ -73,15 +67,13 @@ class ReplayAgent(BaseAgent):
     @override
     async def run(self, instruction: str, environment: BaseEnvironment, context: AgentContext) -> None:
         stem = f"{_SCRATCH}-{uuid.uuid4().hex}"
-        with tempfile.TemporaryDirectory() as scratch:
-            tar = _plain_tar(self._state_tar, Path(scratch))
-            members = check_state(tar, self._state_tar)
-            clear = "find . -mindepth 1 -delete"
-            if self._remove is not None:
-                clear = f"xargs -0 rm -rf -- < {stem}.remove" if check_names(self._remove) else "true"
-                await environment.upload_file(self._remove, f"{stem}.remove")
-            await environment.upload_file(tar, f"{stem}.tar")
-        unpack = f"tar {'-xpomf' if self._touch else '-xpof'} {stem}.tar"
+        members = check_state(self._state_tar)
+        clear = "find . -mindepth 1 -delete"
+        if self._remove is not None:
+            clear = f"xargs -0 rm -rf -- < {stem}.remove" if check_names(self._remove) else "true"
+            await environment.upload_file(self._remove, f"{stem}.remove")
+        await environment.upload_file(self._state_tar, f"{stem}.tar")
+        unpack = f"tar -xpof {stem}.tar"
         # The work dir itself must stand: where it is a mount it cannot be removed, only emptied.
         command = f'test "$PWD" != / && {clear} && {unpack}; code=$?; rm -f {stem}.tar {stem}.remove; exit $code'
         result = await environment.exec(command, cwd=self._workdir, user="root")
@@ -104,30 +96,13 @@ def check_names(path: Path) -> int:
     return len(names)
 
 
-def _plain_tar(path: Path, scratch: Path) -> Path:
-    try:
-        with path.open("rb") as source:
-            if source.read(4) != _ZSTD_MAGIC:
-                return path
-            source.seek(0)
-            plain = scratch / "state.tar"
-            with plain.open("wb") as target:
-                zstandard.ZstdDecompressor().copy_stream(source, target)
-            return plain
-    except (OSError, zstandard.ZstdError) as error:
-        raise StateError(f"{path}: the saved state cannot be read ({error}); harvest the run again") from None
-
-
-def check_state(tar: Path, shown: Path) -> int:
+def check_state(tar: Path) -> int:
     """Number of members of an archive that is safe to unpack.
-
-    Args:
-        tar: plain tar.
-        shown: name of the archive in messages.
 
     Raises:
         StateError: a member is absolute, climbs out, lies below a member that is no directory, is a hard link to
-            something not in the archive, or is a device; or the file is no tar.
+            something not in the archive, or is a device; or the file is no tar,
+            or is not there.
     """
     leaves: set[PurePosixPath] = set()
     parents: set[PurePosixPath] = set()
@@ -138,16 +113,18 @@ def check_state(tar: Path, shown: Path) -> int:
                 name = PurePosixPath(member.name)
                 problem = _problem(member, name, leaves)
                 if problem:
-                    raise StateError(f"{shown}: member {member.name!r} {problem}; not replayed")
+                    raise StateError(f"{tar}: member {member.name!r} {problem}; not replayed")
                 if not member.isdir():
                     leaves.add(name)
                 parents.update(name.parents)
                 count += 1
     except tarfile.TarError as error:
-        raise StateError(f"{shown}: is no tar archive ({error}); harvest the run again") from None
+        raise StateError(f"{tar}: is no tar archive ({error}); harvest the run again") from None
+    except OSError as error:
+        raise StateError(f"{tar}: the saved state cannot be read ({error}); harvest the run again") from None
     below = sorted(str(p) for p in leaves & parents)
     if below:
-        raise StateError(f"{shown}: member {below[0]!r} is a file or link with members below it; not replayed")
+        raise StateError(f"{tar}: member {below[0]!r} is a file or link with members below it; not replayed")
     return count
 
 

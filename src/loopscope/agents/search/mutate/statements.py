@@ -2,69 +2,42 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from tree_sitter import Node
 
 from loopscope.agents.search.mutate.moves import Edit, Files, Move
-from loopscope.agents.search.mutate.syntax import Source, ancestors, enclosing, parse, short, walk
+from loopscope.agents.search.mutate.structure import MAX_BYTES, Sites
+from loopscope.agents.search.mutate.syntax import Source, ancestors, parse, walk
 
 _BLOCKS = ("block", "compound_statement")
 _LOOPS = ("for_statement", "while_statement", "do_statement")
 _PLAIN = ("expression_statement", "if_statement", "augmented_assignment", *_LOOPS)
 _JUMPS = ("break_statement", "return_statement", "continue_statement", "goto_statement", "raise_statement")
-_MAX_BYTES = 200_000
 
 
 def statement_moves(files: Files) -> Iterator[Move]:
     """Statement moves of all files with a grammar."""
     for path in sorted(files):
         source = parse(path, files[path])
-        if source and len(source.data) <= _MAX_BYTES:
-            seen: Counter[str] = Counter()
+        if source and len(source.data) <= MAX_BYTES:
+            sites = Sites(source)
             for node in walk(source.root):
-                yield from _of_node(source, node, seen)
+                yield from _of_node(sites, node)
 
 
-def _of_node(source: Source, node: Node, seen: Counter[str]) -> Iterator[Move]:
+def _of_node(sites: Sites, node: Node) -> Iterator[Move]:
     if node.type in _BLOCKS:
-        yield from _in_block(source, node, seen)
+        yield from _in_block(sites, node)
     elif node.type in _LOOPS:
-        yield from _swapped_loops(source, node, seen)
+        yield from _swapped_loops(sites, node)
     elif node.type == "if_statement":
-        yield from _early_exit(source, node, seen)
-        yield from _swapped_branches(source, node, seen)
+        yield from _early_exit(sites, node)
+        yield from _swapped_branches(sites, node)
 
 
-def _move(
-    source: Source,
-    node: Node,
-    seen: Counter[str],
-    operator: str,
-    kind: str,
-    edits: Sequence[Edit],
-    why: str,
-    prior: float,
-) -> Move:
-    where = enclosing(source, node)
-    words = short(source.text(node))
-    label = f"{where}:{operator}:{words}"
-    seen[label] += 1
-    return Move(
-        family="structure",
-        operator=operator,
-        file=source.path,
-        site_kind=kind,
-        site=f"{label}#{seen[label]}",
-        edits=tuple(edits),
-        change=f"{operator} in {where} of {source.path}: {words}",
-        hypothesis=why,
-        prior=prior,
-    )
-
-
-def _in_block(source: Source, block: Node, seen: Counter[str]) -> Iterator[Move]:
+def _in_block(sites: Sites, block: Node) -> Iterator[Move]:
+    source = sites.source
     body = [child for child in block.named_children if child.type != "comment"]
     for index, node in enumerate(body):
         kind = "statement in loop" if any(a.type in _LOOPS for a in ancestors(node)) else "statement"
@@ -72,14 +45,14 @@ def _in_block(source: Source, block: Node, seen: Counter[str]) -> Iterator[Move]
             filler = b"pass" if source.language == "python" and len(body) == 1 else b""
             edit = Edit(node.start_byte, node.end_byte, filler)
             prior = 0.08 if kind == "statement in loop" else 0.05
-            yield _move(source, node, seen, "delete", kind, [edit], "the result may not need this work", prior)
+            yield sites.move(node, "delete", kind, [edit], "the result may not need this work", prior)
         if node.type == "expression_statement" and not _is_docstring(node) and _is_work(node):
             again = _separator(source, node) + source.data[node.start_byte : node.end_byte]
             edit = Edit(node.end_byte, node.end_byte, again)
-            yield _move(source, node, seen, "duplicate", kind, [edit], "doing this twice may get further", 0.03)
+            yield sites.move(node, "duplicate", kind, [edit], "doing this twice may get further", 0.03)
         if index + 1 < len(body) and node.type in _PLAIN and body[index + 1].type in _PLAIN:
             edits = _exchange(source, node, body[index + 1])
-            yield _move(source, node, seen, "swap with next", kind, edits, "the other order may settle earlier", 0.02)
+            yield sites.move(node, "swap with next", kind, edits, "the other order may settle earlier", 0.02)
 
 
 def _is_docstring(node: Node) -> bool:
@@ -124,7 +97,8 @@ def _header(source: Source, loop: Node) -> tuple[int, int] | None:
     return (loop.children[0].end_byte, end) if end > loop.start_byte else None
 
 
-def _swapped_loops(source: Source, loop: Node, seen: Counter[str]) -> Iterator[Move]:
+def _swapped_loops(sites: Sites, loop: Node) -> Iterator[Move]:
+    source = sites.source
     inner = _only_child_loop(loop) if loop.type == "for_statement" else None
     outer_head, inner_head = _header(source, loop), _header(source, inner) if inner else None
     if outer_head and inner_head:
@@ -133,10 +107,11 @@ def _swapped_loops(source: Source, loop: Node, seen: Counter[str]) -> Iterator[M
             Edit(*inner_head, source.data[slice(*outer_head)]),
         ]
         why = "the other loop order may walk memory in its own order"
-        yield _move(source, loop, seen, "swap loops", "loop nest", edits, why, 0.2)
+        yield sites.move(loop, "swap loops", "loop nest", edits, why, 0.2)
 
 
-def _early_exit(source: Source, node: Node, seen: Counter[str]) -> Iterator[Move]:
+def _early_exit(sites: Sites, node: Node) -> Iterator[Move]:
+    source = sites.source
     loop = next((a for a in ancestors(node) if a.type in _LOOPS), None)
     body = node.child_by_field_name("consequence")
     if loop is None or body is None:
@@ -152,7 +127,7 @@ def _early_exit(source: Source, node: Node, seen: Counter[str]) -> Iterator[Move
     else:
         edit = [Edit(body.start_byte, body.start_byte, b"{ "), Edit(body.end_byte, body.end_byte, b" break; }")]
     why = "once this holds the rest of the loop may be wasted"
-    yield _move(source, node, seen, "insert break", "branch in loop", edit, why, 0.2)
+    yield sites.move(node, "insert break", "branch in loop", edit, why, 0.2)
 
 
 def _nearest_is(node: Node, loop: Node) -> bool:
@@ -165,8 +140,9 @@ def _nearest_is(node: Node, loop: Node) -> bool:
     return False
 
 
-def _swapped_branches(source: Source, node: Node, seen: Counter[str]) -> Iterator[Move]:
+def _swapped_branches(sites: Sites, node: Node) -> Iterator[Move]:
     """Ask an `elif` first: pays when it is the commoner case, and is wrong when the cases overlap."""
+    source = sites.source
     second = next((c for c in node.named_children if c.type == "elif_clause"), None)
     if second is None:
         other = node.child_by_field_name("alternative")
@@ -178,4 +154,4 @@ def _swapped_branches(source: Source, node: Node, seen: Counter[str]) -> Iterato
     ]
     edits = [edit for a, b in pairs if a and b for edit in _exchange(source, a, b)]
     if len(edits) == 4:
-        yield _move(source, node, seen, "swap branches", "branch", edits, "the second case may be the commoner", 0.06)
+        yield sites.move(node, "swap branches", "branch", edits, "the second case may be the commoner", 0.06)
