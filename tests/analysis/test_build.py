@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+from decimal import Decimal
 
+import polars as pl
 import pytest
 from made_study import MadeStudy
 
 from loopscope.analysis.build import analyze
-from loopscope.models import RunStatus
+from loopscope.analysis.parquet import schema
+from loopscope.models import RunStatus, Timings, Usage
+from loopscope.models.tables import TABLES
 from loopscope.records import RecordError
+from loopscope.report.inputs import StudyInputs
 
 
 @pytest.fixture
@@ -92,6 +97,82 @@ def test_an_environment_error_is_missing(made):
     made.add("u", "b", 1, [], None, status=RunStatus.ENVIRONMENT_ERROR)
     (b,) = rows(analyze(made.path), "outcome", agent="b", category="overall")
     assert (b["n_runs"], b["n_missing"], b["avg_at_k"]) == (1, 3, 0.5)
+
+
+@pytest.mark.parametrize(("kind", "rounds", "c2"), [("clean", 1, 1.0), ("ambiguous", 2, 1.0), ("changed", 2, 0.5)])
+def test_an_ambiguous_initial_state_is_no_attempt_and_no_boundary(made, kind, rounds, c2):
+    scored = made.add("u", "b", 1, ["0.5", "0.2"], "0.2", initial=kind)
+    broken = made.add("u", "b", 2, [None, "0.2"], "0.2", initial=kind)
+    found = analyze(made.path)
+    first, _ = rows(found, "checkpoints", run_id=scored)
+    assert (first["initial"], first["ambiguous_initial"]) == (kind == "clean", kind == "ambiguous")
+    (run,) = rows(found, "runs", run_id=scored)
+    assert (run["rounds_T"], run["n_dips"]) == (rounds, 1)
+    (run,) = rows(found, "runs", run_id=broken)
+    assert run["c2"] == c2
+
+
+def test_the_final_status_says_why_there_is_no_final_score(made):
+    made.add("u", "b", 1, ["0.1"], None)
+    (made.path / "runs/u__b__s1/scores/final.json").unlink()
+    found = {r["run_id"]: r["final_status"] for r in rows(analyze(made.path), "runs")}
+    assert found == {
+        "t__a__s1": "ok",
+        "t__a__s2": "ok",
+        "t__b__s1": "ok",
+        "u__a__s1": "no_reward",
+        "u__b__s1": "not_verified",
+    }
+
+
+def test_resources_are_means_over_tasks_and_totals_over_known_runs(made):
+    usage = Usage(input_uncached=100, output=20, cost_usd=Decimal("0.5"), source="agent")
+    made.add("u", "b", 1, [], "0.1", usage=usage, timings=Timings(agent_sec=15))
+    made.add("u", "b", 2, [], "0.1", usage=Usage(cost_usd=Decimal("0.3"), source="agent"), timings=Timings())
+
+    def use(resource, category="overall"):
+        (row,) = rows(analyze(made.path), "resources", agent="b", resource=resource, category=category)
+        return row["per_task"], row["total"], row["runs"], row["unknown"]
+
+    assert use("tokens") == (60.0, 120.0, 2, 1)
+    assert use("cost_usd") == (pytest.approx(0.2), pytest.approx(0.8), 3, 0)
+    assert use("agent_sec") == (10.0, 20.0, 2, 1)
+    assert use("agent_sec", "puzzle") == (15.0, 15.0, 1, 1)
+    assert use("tool_calls") == (None, None, 0, 3)
+
+
+def test_process_by_category_weighs_agents_equally(made):
+    made.add("t", "b", 2, ["0", "0.5"], "0.5")
+    found = analyze(made.path)
+    (a,) = rows(found, "process", agent="a", category="toy", measure="c1")
+    (b,) = rows(found, "process", agent="b", category="toy", measure="c1")
+    (both,) = rows(found, "process_by_category", category="toy", measure="c1")
+    assert both["value"] == pytest.approx((a["value"] + b["value"]) / 2)
+
+
+def test_every_table_has_the_columns_of_its_rows_even_when_empty(tmp_path):
+    found = analyze(MadeStudy(tmp_path / "empty", ["a"], {"t": "toy"}, 1).path)
+    assert found.frames.keys() == TABLES.keys()
+    for name, kind in TABLES.items():
+        assert dict(pl.read_parquet(tmp_path / f"empty/tables/{name}.parquet").schema) == schema(kind)
+
+
+def test_the_report_reads_what_analysis_writes(made):
+    made.add("u", "b", 1, ["0.1", "0.2"], "0.2", initial="ambiguous")
+    found = analyze(made.path)
+    read = StudyInputs(made.path)
+    assert read.study == found.summary
+    assert len(read.runs) == found.frames["runs"].height
+    assert {r.run_id: r.flags for r in read.runs} == {r["run_id"]: tuple(r["flags"]) for r in rows(found, "runs")}
+    times = [c.commit_time.isoformat() for c in read.checkpoints["t__a__s1"]]
+    assert times == [c["commit_time"] for c in rows(found, "checkpoints", run_id="t__a__s1")]
+
+
+def test_a_torn_archive_of_a_task_costs_only_what_it_would_tell(made):
+    (made.path / "tasks/t.baseline.tar.zst").write_bytes(b"torn")
+    found = analyze(made.path)
+    assert len(rows(found, "runs")) == 4
+    assert any("t.baseline.tar.zst: cannot be read" in w for w in found.summary.warnings)
 
 
 def test_no_study_is_said_so(tmp_path):

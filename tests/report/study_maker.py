@@ -5,93 +5,25 @@ The numbers are drawn, not computed by the measures: the report must show what t
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from decimal import Decimal
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
-import polars as pl
 from dulwich.objects import Blob, Tree
 from dulwich.repo import Repo
+from study_shape import DIAGNOSTICS, HOSTILE, PROCESS, START, Row, Study
+from study_tables import write_tables
 
+from loopscope.analysis.parquet import schema
 from loopscope.models import Commit, CommitOrigin, Problem, RunRecord, RunStatus, StateScore, Usage, Verification
 from loopscope.models import VerificationStatus as Ended
+from loopscope.models.tables import RunRow
 from loopscope.records import StudyStore, write_model
 
-START = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)
-HOSTILE = "<script>document.title='owned'</script>\x1b[31mred\x1b[0m \u202eevil\u202c & \"quotes\" </script><!-- \x00"
-
-
-@dataclass
-class Study:
-    """What the study holds."""
-
-    agents: Sequence[str] = ("search", "oracle", "nop")
-    tasks: Sequence[tuple[str, str]] = (
-        ("csv_groupby", "System optimization"),
-        ("addition_chains", "Puzzle"),
-        ("coupled_forecast", "Modelling"),
-    )
-    seeds: Sequence[int] = (1, 2, 3)
-    commits: int = 12
-    """Of a `search` run; `oracle` makes two, `nop` none, any other six."""
-    dips: bool = True
-    hostile: bool = False
-    failed: Sequence[str] = ()
-    """Run ids whose environment failed."""
-    files: dict[str, str] = field(default_factory=dict)
-    """More files that every commit carries."""
-
-
-RUN_COLUMNS: dict[str, Any] = {
-    "run_id": pl.String, "task": pl.String, "category": pl.String, "agent": pl.String, "harness": pl.String,
-    "model": pl.String, "seed": pl.Int64, "status": pl.String, "final_score": pl.Float64, "final_spread": pl.Float64,
-    "best_step_score": pl.Float64, "n_commits": pl.Int64, "n_checkpoints": pl.Int64, "rounds_T": pl.Int64,
-    "duration_sec": pl.Float64, "agent_sec": pl.Float64, "cost_usd": pl.Float64, "tokens": pl.Int64,
-    "tool_calls": pl.Int64, "c1": pl.Float64, "c2": pl.Float64, "c3": pl.Float64, "c2_unobserved_as_zero": pl.Float64,
-    "peak_retention": pl.Float64, "dip_rate": pl.Float64, "dip_depth": pl.Float64, "recovery_credit": pl.Float64,
-    "n_dips": pl.Int64, "best_observed": pl.Float64, "early_capture": pl.Float64, "later_headroom": pl.Float64,
-    "builds_per_round": pl.Float64, "rounds_with_build_errors": pl.Float64, "build_coverage": pl.Float64,
-    "gain_density": pl.Float64, "peak_position": pl.Float64, "monotonicity": pl.Float64, "trace_coverage": pl.Float64,
-    "last_rising": pl.Boolean, "flags": pl.List(pl.String), "problems": pl.List(pl.String),
-}  # fmt: skip
-CHECKPOINT_COLUMNS: dict[str, Any] = {
-    "run_id": pl.String, "position": pl.Int64, "canonical_index": pl.Int64, "sha": pl.String, "subject": pl.String,
-    "commit_time": pl.Datetime("us", "UTC"), "score": pl.Float64, "score_min": pl.Float64, "score_max": pl.Float64,
-    "n_verifications": pl.Int64, "status": pl.String, "high_water": pl.Float64, "canonical": pl.Boolean,
-    "initial": pl.Boolean, "gate_reason": pl.String, "grade": pl.String, "delivered": pl.Boolean, "builds": pl.Int64,
-    "build_failures": pl.Int64, "candidates": pl.Int64, "is_dip_start": pl.Boolean, "is_recovery": pl.Boolean,
-    "dip_episode": pl.Int64,
-}  # fmt: skip
-DIP_COLUMNS: dict[str, Any] = {
-    "run_id": pl.String, "episode": pl.Int64, "start_sha": pl.String, "low_sha": pl.String, "target_sha": pl.String,
-    "before": pl.Float64, "low": pl.Float64, "recovered_to": pl.Float64, "depth": pl.Float64, "length": pl.Int64,
-    "rho": pl.Float64, "credit": pl.Float64,
-}  # fmt: skip
-OUTCOME_COLUMNS: dict[str, Any] = {
-    "agent": pl.String, "category": pl.String, "k": pl.Int64, "n_tasks": pl.Int64, "n_runs": pl.Int64,
-    "n_missing": pl.Int64, "avg_at_k": pl.Float64, "best_at_k": pl.Float64,
-}  # fmt: skip
-MEASURE_COLUMNS: dict[str, Any] = {
-    "agent": pl.String, "category": pl.String, "measure": pl.String, "value": pl.Float64, "n_tasks": pl.Int64,
-    "n_runs": pl.Int64,
-}  # fmt: skip
-TASK_COLUMNS: dict[str, Any] = {
-    "agent": pl.String, "task": pl.String, "category": pl.String, "k": pl.Int64, "avg_at_k": pl.Float64,
-    "best_at_k": pl.Float64, "n_missing": pl.Int64,
-}  # fmt: skip
-PROCESS = ("c1", "c2", "c3")
-DIAGNOSTICS = (
-    "best_observed", "early_capture", "later_headroom", "builds_per_round", "rounds_with_build_errors",
-    "trace_coverage", "peak_retention", "dip_rate", "dip_depth", "recovery_credit", "rounds", "gain_density",
-)  # fmt: skip
-
-Row = dict[str, Any]
+__all__ = ["HOSTILE", "Study", "make"]
 
 
 def make(path: Path, study: Study | None = None) -> Path:
@@ -105,7 +37,7 @@ def make(path: Path, study: Study | None = None) -> Path:
             for seed in study.seeds:
                 rows.append(_run(path, study, (task, category), agent, seed, checkpoints, dips))
     (path / "runs").mkdir(parents=True, exist_ok=True)
-    _tables(path / "tables", study, rows, checkpoints, dips)
+    write_tables(path / "tables", study, rows, checkpoints, dips)
     return path
 
 
@@ -233,7 +165,7 @@ def _checkpoints(
                 "canonical_index": index if canonical else None,
                 "sha": commit.sha,
                 "subject": commit.subject,
-                "commit_time": commit.commit_time,
+                "commit_time": commit.commit_time.isoformat() if commit.commit_time else None,
                 "score": score,
                 "score_min": None if score is None else max(0.0, score - spread),
                 "score_max": None if score is None else min(1.0, score + spread),
@@ -242,6 +174,7 @@ def _checkpoints(
                 "high_water": water,
                 "canonical": canonical,
                 "initial": i == 0,
+                "ambiguous_initial": False,
                 "gate_reason": "artifact changed: solve.py"
                 if canonical
                 else "no artifact changed; message keeps the books",
@@ -250,6 +183,9 @@ def _checkpoints(
                 "builds": draw.randint(0, 4),
                 "build_failures": 1 if i % 5 == 3 else 0,
                 "candidates": draw.randint(1, 3),
+                "builds_by_state": 1,
+                "build_failures_by_state": 0,
+                "candidates_by_state": 1,
                 "is_dip_start": False,
                 "is_recovery": False,
                 "dip_episode": None,
@@ -347,7 +283,7 @@ def _run_row(
         }
     observed["rounds"] = observed["rounds_T"] = len(scores) - 1 if scores else None
     return {
-        **dict.fromkeys(RUN_COLUMNS),
+        **dict.fromkeys(schema(RunRow)),
         **observed,
         "run_id": run_id,
         "task": task[0],
@@ -358,6 +294,7 @@ def _run_row(
         "status": "environment_error" if failed else "deadline",
         "final_score": final,
         "final_spread": None if final is None else 0.018,
+        "final_status": "not_verified" if final is None else "ok",
         "best_step_score": best,
         "n_commits": len(rows),
         "n_checkpoints": len(canonical),
@@ -369,75 +306,3 @@ def _run_row(
         "flags": ["no agent checkpoint: process measures are missing"] if not rows and not failed else [],
         "problems": ["environment: bwrap"] if failed else [],
     }
-
-
-def _mean(values: Sequence[float | None]) -> float | None:
-    present = [v for v in values if v is not None]
-    return sum(present) / len(present) if present else None
-
-
-def _tables(folder: Path, study: Study, runs: list[Row], checkpoints: list[Row], dips: list[Row]) -> None:
-    folder.mkdir(parents=True)
-    k = len(study.seeds)
-    categories = ["overall", *sorted({c for _, c in study.tasks})]
-    tasks: list[Row] = []
-    outcome: list[Row] = []
-    process: list[Row] = []
-    diagnostics: list[Row] = []
-    for agent in study.agents:
-        for task, category in study.tasks:
-            mine = [r["final_score"] for r in runs if (r["agent"], r["task"]) == (agent, task)]
-            present = [v for v in mine if v is not None]
-            tasks.append(
-                {
-                    "agent": agent, "task": task, "category": category, "k": k, "avg_at_k": _mean(mine),
-                    "best_at_k": max(present, default=None), "n_missing": len(mine) - len(present),
-                }
-            )  # fmt: skip
-        for category in categories:
-            mine_runs = [r for r in runs if r["agent"] == agent and category in ("overall", r["category"])]
-            mine_tasks = [t for t in tasks if t["agent"] == agent and category in ("overall", t["category"])]
-            outcome.append(
-                {
-                    "agent": agent, "category": category, "k": k, "n_tasks": len(mine_tasks), "n_runs": len(mine_runs),
-                    "n_missing": sum(t["n_missing"] for t in mine_tasks),
-                    "avg_at_k": _mean([t["avg_at_k"] for t in mine_tasks]),
-                    "best_at_k": _mean([t["best_at_k"] for t in mine_tasks]),
-                }
-            )  # fmt: skip
-            for measures, rows in ((PROCESS, process), (DIAGNOSTICS, diagnostics)):
-                for measure in measures:
-                    values = [r[measure] for r in mine_runs]
-                    rows.append(
-                        {
-                            "agent": agent, "category": category, "measure": measure, "value": _mean(values),
-                            "n_tasks": len(mine_tasks), "n_runs": sum(v is not None for v in values),
-                        }
-                    )  # fmt: skip
-    for name, rows, columns in (
-        ("runs", runs, RUN_COLUMNS),
-        ("checkpoints", checkpoints, CHECKPOINT_COLUMNS),
-        ("dips", dips, DIP_COLUMNS),
-        ("outcome", outcome, OUTCOME_COLUMNS),
-        ("process", process, MEASURE_COLUMNS),
-        ("diagnostics", diagnostics, MEASURE_COLUMNS),
-        ("task_scores", tasks, TASK_COLUMNS),
-    ):
-        pl.DataFrame(rows, schema=columns, orient="row").write_parquet(folder / f"{name}.parquet")
-    mark = HOSTILE.replace("\x00", "") if study.hostile else ""
-    info = {
-        "name": f"Three small tasks{' ' + mark if mark else ''}",
-        "created_by": "loopscope 0.1.0",
-        "k": k,
-        "seeds": list(study.seeds),
-        "tasks": [
-            {"name": t, "title": t.replace("_", " ").capitalize() + mark, "category": c, "timed": i == 0,
-             "metric": "seconds", "baseline": 1.5, "reference": None}
-            for i, (t, c) in enumerate(study.tasks)
-        ],
-        "agents": [{"label": a, "harness": f"{a} 1", "model": None} for a in study.agents],
-        "environment": "local",
-        "generated_from": "records",
-        "warnings": [f"{len(study.failed)} runs have no score{mark}"] if study.failed else [],
-    }  # fmt: skip
-    (folder / "study.json").write_text(json.dumps(info))

@@ -106,6 +106,38 @@ def test_a_missing_score_is_a_dash_with_its_reason(built: Built) -> None:
     assert "missing: the verifier ran out of time" in search.text
 
 
+def test_cost_and_time_say_what_is_unknown(tmp_path: Path) -> None:
+    study = small(tmp_path)
+    path = study / "tables" / "resources.parquet"
+    frame = pl.read_parquet(path)
+    known = (pl.col("agent") == "nop") & (pl.col("resource") == "cost_usd")
+    frame.with_columns(
+        per_task=pl.when(known).then(0.0).otherwise("per_task"),
+        total=pl.when(known).then(0.0).otherwise("total"),
+        unknown=pl.when(known).then(2).otherwise("unknown"),
+    ).write_parquet(path)
+    build_report(study)
+    text = " ".join(Page(study / "report" / "index.html").text.split())
+    start = text.index("Cost and time")
+    part = text[start : text.index("Task by task", start)]
+    assert "nop$0.00total $0.00; 2 runs unknown" in part
+    assert "search— missing: unknown for every run of this agent" in part
+    assert "1 min 15 stotal 1 min 15 s" in part
+
+
+def test_the_reason_for_a_missing_final_score_is_how_its_verification_ended(tmp_path: Path) -> None:
+    study = small(tmp_path)
+    path = study / "tables" / "runs.parquet"
+    (study / "runs" / "t__search__s1" / "scores" / "final.json").unlink()
+    pl.read_parquet(path).with_columns(
+        final_score=pl.lit(None, pl.Float64), final_status=pl.lit("unreadable")
+    ).write_parquet(path)
+    build_report(study)
+    reason = "the verifier wrote something that is no number"
+    assert f"missing: {reason}" in Page(study / "report" / "runs.html").text
+    assert reason.capitalize() + "." in Page(study / "report" / "runs" / "t__search__s1.html").text
+
+
 def test_the_story_tells_what_the_tables_say(built: Built) -> None:
     study = built("plain")
     inputs = StudyInputs(study)

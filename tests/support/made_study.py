@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import tarfile
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -27,6 +29,7 @@ from loopscope.records import StudyStore, write_model
 from loopscope.records.history import read_history
 from loopscope.records.repository import Repository
 from loopscope.records.salvage import salvage
+from loopscope.records.workspace import compress
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
@@ -46,6 +49,17 @@ def verification(reward: str | None, status: VerificationStatus = VerificationSt
 
 class MadeStudy:
     """Adds tasks and runs to a study directory."""
+
+    def prepare(self, task: str, files: dict[str, str]) -> None:
+        """Keep the archive of a task's untouched work directory."""
+        archive = self.path / "tasks" / f"{task}.baseline.tar"
+        with tarfile.open(archive, "w") as tar:
+            for name, text in files.items():
+                info = tarfile.TarInfo(f"./{name}")
+                info.size = len(text)
+                tar.addfile(info, io.BytesIO(text.encode()))
+        compress(archive, archive.with_suffix(".tar.zst"))
+        archive.unlink()
 
     def __init__(self, path: Path, agents: list[str], tasks: dict[str, str], seeds: int) -> None:
         self.path = path
@@ -76,12 +90,16 @@ class MadeStudy:
         final: str | None,
         *,
         messages: list[str] | None = None,
-        clean: bool = True,
+        initial: str = "clean",
         steps: list[dict[str, Any]] | None = None,
         repeats: int = 1,
         **record: Any,
     ) -> str:
-        """A run whose commits have these scores. `steps` become the transcript; {commit: i} stands for commit i's id."""
+        """A run whose commits have these scores.
+
+        `steps` become the transcript; {commit: i} stands for commit i's id. `initial`: what the path audit said of the
+        first commit, `clean`, `ambiguous` or nothing.
+        """
         run = self.store.run(f"{task}__{agent}__s{seed}")
         scratch = self.path / f"work-{run.run_id}"
         work = Work(scratch)
@@ -113,7 +131,8 @@ class MadeStudy:
             "environment": "local",
             "usage": Usage(input_uncached=0, output=0, cost_usd=Decimal(0)),
             "commits": commits,
-            "clean_initial": commits[0].sha if commits and clean else None,
+            "clean_initial": commits[0].sha if commits and initial == "clean" else None,
+            "ambiguous_initial": commits[0].sha if commits and initial == "ambiguous" else None,
             "head": commits[-1].sha if commits else None,
             "has_transcript": steps is not None,
             **record,
@@ -135,7 +154,8 @@ class MadeStudy:
     def _transcript(path: Path, steps: list[dict[str, Any]], shas: list[str]) -> None:
         made: list[dict[str, Any]] = [{"step_id": 1, "source": "user", "message": "do it"}]
         for number, step in enumerate(steps, 2):
-            block = {key: shas[value] if key == "commit" else value for key, value in step.items() if key != "command"}
+            said = {key: value for key, value in step.items() if key not in ("command", "output")}
+            block = {key: shas[value] if key == "commit" else value for key, value in said.items()}
             made.append(
                 {
                     "step_id": number,
@@ -148,6 +168,7 @@ class MadeStudy:
                             "arguments": {"command": step.get("command", "x")},
                         }
                     ],
+                    "observation": {"results": [{"source_call_id": f"c{number}", "content": step.get("output", "")}]},
                     "extra": {"loopscope": {"status": "ok", **block}},
                 }
             )

@@ -2,55 +2,21 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable
 from dataclasses import dataclass
-from decimal import Decimal
 from importlib.metadata import version
 from pathlib import Path
 
 import polars as pl
 
-from loopscope.analysis import tables
+from loopscope.analysis.parquet import parquet_bytes
 from loopscope.analysis.runs import RunAnalysis, analyze_run
-from loopscope.models import PreparedTask, Record, StudySpec
+from loopscope.analysis.tables import FinalScore, study_tables
+from loopscope.evidence.prepared import prepared_paths
+from loopscope.models import PreparedTask, StudySpec
+from loopscope.models.tables import AgentSummary, StudySummary, TaskSummary
 from loopscope.records import RecordError, StudyError, StudyStore, load_study, write_bytes, write_model
 from loopscope.records.studyfile import STUDY_FILE
-
-
-class TaskSummary(Record):
-    """A task, for the report's head."""
-
-    name: str
-    title: str
-    category: str
-    timed: bool
-    metric: str | None
-    baseline: Decimal | None
-    reference: Decimal | None
-
-
-class AgentSummary(Record):
-    """An agent, for the report's head."""
-
-    label: str
-    harness: str
-    model: str | None
-
-
-class StudySummary(Record):
-    """`tables/study.json`."""
-
-    name: str
-    created_by: str
-    k: int
-    seeds: tuple[int, ...]
-    tasks: tuple[TaskSummary, ...]
-    agents: tuple[AgentSummary, ...]
-    environment: str
-    generated_from: dict[str, int]
-    """How many records stand behind the tables: planned, runs, scored states."""
-    warnings: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -82,18 +48,10 @@ def analyze(directory: Path, notify: Callable[[int, int, str], None] = lambda do
     if missing > 0:
         warnings.append(f"{missing} of {planned} rollouts have no record yet; `loopscope run` does them")
     categories = {name: task.info.category for name, task in tasks.items()}
-    frames = {
-        "runs": tables.runs_table(runs),
-        "checkpoints": tables.checkpoints_table(runs),
-        "dips": tables.dips_table(runs),
-        "outcome": tables.outcome_table(finals, categories),
-        "task_scores": tables.task_scores_table(finals, categories),
-        "process": tables.measures_table(runs, tables.PROCESS, categories),
-        "diagnostics": tables.measures_table(runs, tables.DIAGNOSTICS, categories),
-    }
+    frames = study_tables(runs, finals, categories)
     summary = _summary(spec, tasks, runs, planned, warnings)
     for name, frame in frames.items():
-        _write_table(store.tables / f"{name}.parquet", frame)
+        write_bytes(store.tables / f"{name}.parquet", parquet_bytes(frame))
     write_model(store.tables / "study.json", summary)
     return Analysis(summary, frames)
 
@@ -102,20 +60,27 @@ def _analyze_runs(
     store: StudyStore, tasks: dict[str, PreparedTask], notify: Callable[[int, int, str], None]
 ) -> tuple[list[RunAnalysis], list[str]]:
     found, warnings = [], []
+    prepared: dict[str, frozenset[bytes]] = {}
+    for name in tasks:
+        try:
+            prepared[name] = prepared_paths(store, name)
+        except RecordError as error:
+            warnings.append(f"its files count as unknown: {error}")
     folders = list(store.runs())
     for done, run in enumerate(folders):
         notify(done, len(folders), run.run_id)
         try:
-            if run.record.task not in tasks:
+            task = tasks.get(run.record.task)
+            if task is None:
                 raise RecordError(f"{run.path}: its task {run.record.task!r} is not among the study's prepared tasks")
-            found.append(analyze_run(run, tasks[run.record.task]))
+            found.append(analyze_run(run, task, prepared.get(run.record.task, frozenset())))
         except RecordError as error:
             warnings.append(f"left out: {error}")
     notify(len(folders), len(folders), "")
     return found, warnings
 
 
-def _finals(spec: StudySpec, tasks: dict[str, PreparedTask], runs: list[RunAnalysis]) -> tuple[int, tables.FinalScores]:
+def _finals(spec: StudySpec, tasks: dict[str, PreparedTask], runs: list[RunAnalysis]) -> tuple[int, list[FinalScore]]:
     """(number of planned rollouts, final scores); a planned rollout without a record is missing, not absent."""
     found = {(run.record.agent, run.record.task, run.record.seed): run.final_value for run in runs}
     planned = {(agent.label, task, seed) for agent in spec.agents for task in tasks for seed in spec.seeds}
@@ -155,12 +120,6 @@ def _summary(
         },
         warnings=tuple(warnings),
     )
-
-
-def _write_table(path: Path, frame: pl.DataFrame) -> None:
-    buffer = io.BytesIO()
-    frame.write_parquet(buffer, compression="zstd", compression_level=3, statistics=False)
-    write_bytes(path, buffer.getvalue())
 
 
 __all__ = ["Analysis", "RecordError", "StudyError", "StudySummary", "analyze"]

@@ -10,7 +10,6 @@ from loopscope.evidence.build import run_evidence
 from loopscope.measures import C1, C2, C3, Checkpoint, Flag, c1, c2, c3, diagnostics
 from loopscope.models import CheckpointEvidence, Commit, PreparedTask, RunEvidence, RunRecord, StateScore
 from loopscope.records import FINAL, RunDir
-from loopscope.transcripts.atif import count_tool_calls
 
 
 @dataclass(frozen=True)
@@ -23,6 +22,11 @@ class CommitRow:
     canonical_index: int | None
     """Position among the canonical checkpoints, from 0; None when the gate removed it."""
 
+    @property
+    def is_attempt(self) -> bool:
+        """The agent's work: neither the clean nor an ambiguous initial state."""
+        return not self.evidence.initial and not self.evidence.ambiguous_initial
+
 
 @dataclass(frozen=True)
 class RunAnalysis:
@@ -33,7 +37,6 @@ class RunAnalysis:
     evidence: RunEvidence
     rows: tuple[CommitRow, ...]
     final: StateScore | None
-    tool_calls: int | None
     c1: C1
     c2: C2
     c3: C3
@@ -58,18 +61,30 @@ class RunAnalysis:
         return sorted(flag.value for flag in flags) + list(self.evidence.warnings)
 
     @property
+    def evaluated_before_share(self) -> Fraction | None:
+        """Share of the agent's checkpoints whose state it had evaluated before the commit; None where unknown."""
+        answers = [row.evidence.evaluated_before_commit for row in self.canonical if row.is_attempt]
+        known = [answer for answer in answers if answer is not None]
+        return Fraction(sum(known), len(known)) if known else None
+
+    @property
     def c1_for_tables(self) -> Fraction | None:
         """C1, but nothing for a run whose literal 0 stands for no observed score at all."""
         return None if Flag.NO_OBSERVED_SCORE in self.c1.flags else self.c1.value
 
 
-def analyze_run(run: RunDir, task: PreparedTask) -> RunAnalysis:
+def analyze_run(run: RunDir, task: PreparedTask, prepared: frozenset[bytes] = frozenset()) -> RunAnalysis:
     """Find the evidence of a run, keep it, and compute the run's measures.
+
+    Args:
+        run: its records.
+        task: its task.
+        prepared: files of the task's untouched work directory; empty when they are unknown.
 
     Raises:
         RecordError: the record or a score cannot be read.
     """
-    evidence = run_evidence(run, task)
+    evidence = run_evidence(run, task, prepared)
     run.write_evidence(evidence)
     scores = run.scores()
     rows = _rows(run.record, evidence, scores)
@@ -89,11 +104,9 @@ def analyze_run(run: RunDir, task: PreparedTask) -> RunAnalysis:
         evidence=evidence,
         rows=tuple(rows),
         final=final,
-        tool_calls=count_tool_calls(run.transcript),
         c1=c1(values),
         c2=c2(
-            Checkpoint(row.evidence.delivered, row.evidence.build_failures, initial=row.evidence.initial)
-            for row in kept
+            Checkpoint(row.evidence.delivered, row.evidence.build_failures, initial=not row.is_attempt) for row in kept
         ),
         c3=feedback,
         shape=diagnostics.shape(values, initial_is_boundary=boundary),
@@ -114,6 +127,7 @@ def _is_evaluated_proposal(row: CommitRow) -> bool:
     return not row.evidence.initial and row.score is not None and row.score.value is not None
 
 
-def _builds(row: CommitRow) -> tuple[int, int] | None:
+def _builds(row: CommitRow) -> tuple[int | None, int] | None:
+    """(builds, failures); None without a matched transcript segment."""
     found = row.evidence
-    return None if found.builds is None or found.build_failures is None else (found.builds, found.build_failures)
+    return None if found.build_failures is None else (found.builds, found.build_failures)

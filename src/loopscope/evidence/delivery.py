@@ -11,9 +11,10 @@ GATES = ("correctness", "correct", "valid", "passed", "is_correct")
 def delivered(score: StateScore | None) -> bool | None:
     """Whether the state was delivered; None when nothing observable says so.
 
-    A binary verdict decides. Without one, a positive reward or any measured metric is evidence that it ran. A
-    verifier that ended without a result, or had to be stopped, is a failed delivery; an environment that failed says
-    nothing.
+    A binary verdict decides, and only a true one (1) passes: a share of correct cases below 1 is no correct artifact; a
+    number outside [0, 1] under such a name is a count and no verdict. Without a verdict, a positive reward or any
+    measured metric is evidence that it ran. A verifier that ended without a result, or had to be stopped, is a failed
+    delivery; an environment that failed says nothing.
     """
     if score is None:
         return None
@@ -21,8 +22,9 @@ def delivered(score: StateScore | None) -> bool | None:
     if verification is None or verification.status is VerificationStatus.ERROR:
         return None
     for gate in GATES:
-        if (verdict := verification.metrics.get(gate)) is not None:
-            return verdict > 0
+        verdict = verification.metrics.get(gate)
+        if verdict is not None and 0 <= verdict <= 1:
+            return verdict == 1
     if verification.reward is not None and verification.reward > 0:
         return True
     return bool(verification.metrics)

@@ -9,17 +9,18 @@ from __future__ import annotations
 
 import fnmatch
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import yaml
 from pydantic import BaseModel, ConfigDict
 
 from loopscope.models import Commit, RunRecord
 from loopscope.records import Repository
+from loopscope.records.repository import TreeTooLarge
 
 EPS = Decimal("0.01")
 _WORD = re.compile(r"[^\W\d_]+")
@@ -33,6 +34,8 @@ class Vocabulary(BaseModel):
     administrative_words: frozenset[str]
     code_change_words: frozenset[str]
     administrative_paths: tuple[str, ...]
+    administrative_suffixes: frozenset[str]
+    record_keeping_paths: frozenset[str]
 
 
 @cache
@@ -56,16 +59,40 @@ def reads_as_bookkeeping(message: str) -> bool:
     return bool(words & vocabulary().administrative_words) and not words & vocabulary().code_change_words
 
 
-def is_administrative(path: bytes, editable: tuple[str, ...]) -> bool:
-    """Whether a path holds records; never one that the task names as editable."""
+@dataclass(frozen=True)
+class Artifact:
+    """What of a task is never administrative."""
+
+    editable: tuple[str, ...] = ()
+    """What the task says a solution may change."""
+    prepared: frozenset[bytes] = frozenset()
+    """Files of the untouched work directory; empty when they are unknown."""
+
+
+def is_administrative(path: bytes, artifact: Artifact) -> bool:
+    """Whether a path holds records: named like some, of prose, and no file of the task's own."""
     name = path.decode("utf-8", "replace")
-    if name in editable:
+    if name in artifact.editable or path in artifact.prepared:
         return False
-    return any(fnmatch.fnmatchcase(name.lower(), pattern) for pattern in vocabulary().administrative_paths)
+    lower, words = name.lower(), vocabulary()
+    if lower in words.record_keeping_paths:
+        return True
+    if PurePosixPath(lower).suffix not in words.administrative_suffixes:
+        return False
+    return any(_matches(lower.split("/"), pattern.split("/")) for pattern in words.administrative_paths)
+
+
+def _matches(parts: Sequence[str], pattern: Sequence[str]) -> bool:
+    """Whether a path fits a pattern, part by part; `**` stands for any number of parts."""
+    if not pattern:
+        return not parts
+    if pattern[0] == "**":
+        return any(_matches(parts[skip:], pattern[1:]) for skip in range(len(parts) + 1))
+    return bool(parts) and fnmatch.fnmatchcase(parts[0], pattern[0]) and _matches(parts[1:], pattern[1:])
 
 
 def decide(
-    record: RunRecord, repository: Repository, scores: Mapping[str, Decimal | None], editable: tuple[str, ...]
+    record: RunRecord, repository: Repository, scores: Mapping[str, Decimal | None], artifact: Artifact
 ) -> list[Decision]:
     """Pass every commit of a run through the gate, in order.
 
@@ -73,7 +100,7 @@ def decide(
         record: the run.
         repository: its salvaged repository.
         scores: official score by state; None or absent is missing.
-        editable: what the task says a solution may change.
+        artifact: the paths of the task.
     """
     decisions: list[Decision] = []
     previous: Commit | None = None
@@ -83,7 +110,7 @@ def decide(
             decisions.append(Decision(False, f"replaced by {commit.superseded_by[:8]}; counted once, the last"))
             continue
         score = scores.get(commit.state)
-        decision = _decide_one(commit, previous, score, last_score, repository, editable)
+        decision = _decide_one(commit, previous, score, last_score, repository, artifact)
         decisions.append(decision)
         previous = commit
         if decision.keep and score is not None:
@@ -97,7 +124,7 @@ def _decide_one(
     score: Decimal | None,
     last_score: Decimal | None,
     repository: Repository,
-    editable: tuple[str, ...],
+    artifact: Artifact,
 ) -> Decision:
     if previous is None:
         return Decision(True, "first commit")
@@ -107,8 +134,13 @@ def _decide_one(
         return Decision(True, "its output snapshot differs")
     if repository.tree(commit.tree.encode()) is None or repository.tree(previous.tree.encode()) is None:
         return Decision(True, "its tree cannot be read; uncertain commits stay")
-    changed = repository.changed_paths(previous.tree.encode(), commit.tree.encode())
-    artifacts = sorted(path for path in changed if not is_administrative(path, editable))
+    try:
+        changed = repository.changed_paths(previous.tree.encode(), commit.tree.encode())
+    except TreeTooLarge as error:
+        return Decision(True, f"not compared: {error}; uncertain commits stay")
+    if not changed and commit.tree != previous.tree:
+        return Decision(True, "its tree differs in what cannot be read; uncertain commits stay")
+    artifacts = sorted(path for path in changed if not is_administrative(path, artifact))
     if artifacts:
         return Decision(True, f"changes {_named(artifacts)}")
     if not reads_as_bookkeeping(commit.message):

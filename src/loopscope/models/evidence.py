@@ -25,20 +25,28 @@ class CheckpointEvidence(Record):
     """Passed the proposal gate."""
     initial: bool
     """The clean initial state: a score boundary, not an agent round."""
+    ambiguous_initial: bool = False
+    """The first commit, when the path audit can call it neither clean nor changed: no attempt, no boundary."""
     reason: str
     """Why the gate kept or removed it; for a person to audit."""
     grade: Grade
     delivered: bool | None = None
     """g_i of Appendix C.3: ran to completion and, where there is a gate, passed it. None: not observable."""
     builds: int | None = None
-    """Build invocations in the window since the previous retained commit; None without a matched transcript."""
+    """b_i: build invocations in the window since the previous retained commit, evaluations that build by themselves
+    among them. None without a matched transcript, and where nothing shows whether the evaluations build."""
     build_failures: int | None = None
-    """Those that failed because of the code."""
+    """n_i: those that failed because of the code; None without a matched transcript."""
     env_failures: int | None = None
     candidates: int | None = None
     """a: distinct (state, evaluation command) pairs in the window."""
     evaluated_before_commit: bool | None = None
     """The committed state had been evaluated locally before the commit."""
+    builds_by_state: int | None = None
+    """Build invocations on the very artifact that was committed, whenever in the run; None where unknown."""
+    build_failures_by_state: int | None = None
+    candidates_by_state: int | None = None
+    """Distinct evaluation commands that were run on it."""
 
 
 class RunEvidence(Versioned):
@@ -48,4 +56,6 @@ class RunEvidence(Versioned):
     checkpoints: tuple[CheckpointEvidence, ...]
     transcript_matched: bool
     """A transcript exists and its commits were found in the repository."""
+    tool_calls: int | None = None
+    """Interaction steps of the transcript; None without a readable one."""
     warnings: tuple[str, ...] = ()

@@ -12,20 +12,20 @@ import polars as pl
 from pydantic import TypeAdapter, ValidationError
 
 from loopscope.models import RunRecord, StateScore
-from loopscope.records import FileDiff, RecordError, Repository, RunDir, StudyStore
-from loopscope.report.errors import ReportError
-from loopscope.report.tables import (
+from loopscope.models.tables import (
+    OVERALL,
+    CategoryRow,
     CheckpointRow,
     DipRow,
     MeasureRow,
     OutcomeRow,
+    ResourceRow,
     RunRow,
-    StudyInfo,
+    StudySummary,
     TaskScoreRow,
 )
-
-OVERALL = "overall"
-"""The category that stands for all of them."""
+from loopscope.records import FileDiff, RecordError, Repository, RunDir, StudyStore
+from loopscope.report.errors import ReportError
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,8 @@ class RunFiles:
         """The change between two trees, or one line that says why it cannot be shown."""
         if self.repository is None:
             return "The agent left no repository, so there is no diff."
+        if any(tree and self.repository.tree(tree.encode()) is None for tree in (old, new)):
+            return "The diff cannot be read: a tree is missing. The repository is damaged or incomplete."
         try:
             return self.repository.diff(old, new, max_bytes=max_bytes)
         except Exception as error:  # an agent's damaged object must not cost the page; dulwich raises many kinds
@@ -65,7 +67,9 @@ class StudyInputs:
         self.dips = _by_run(sorted(_table(tables, "dips", DipRow), key=lambda r: r.episode))
         self.outcome = _table(tables, "outcome", OutcomeRow)
         self.process = _table(tables, "process", MeasureRow)
+        self.process_by_category = _table(tables, "process_by_category", CategoryRow)
         self.diagnostics = _table(tables, "diagnostics", MeasureRow)
+        self.resources = _table(tables, "resources", ResourceRow)
         self.task_scores = _table(tables, "task_scores", TaskScoreRow)
 
     @cached_property
@@ -104,9 +108,9 @@ def _without_path(message: str, study: Path) -> str:
     return message.replace(f"{study}/", "")
 
 
-def _study(path: Path) -> StudyInfo:
+def _study(path: Path) -> StudySummary:
     try:
-        return StudyInfo.model_validate_json(_bytes(path))
+        return StudySummary.model_validate_json(_bytes(path))
     except ValidationError as error:
         raise ReportError(f"{path}: {_explain(error)}; run `loopscope analyze STUDY` again") from None
 

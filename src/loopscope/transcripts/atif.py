@@ -29,9 +29,14 @@ class ToolStep:
     """What a built-in agent says about the call; None for others."""
 
 
-def read_tool_steps(path: Path) -> Iterator[ToolStep]:
-    """Tool calls in order. An absent or unreadable file has none; copied context is not counted again."""
-    for index, step in enumerate(_steps(path)):
+def read_tool_steps(path: Path) -> tuple[ToolStep, ...] | None:
+    """Tool calls in order; None when there is no readable transcript. Copied context is not counted again."""
+    steps = _steps(path)
+    return tuple(_tool_steps(steps)) if steps else None
+
+
+def _tool_steps(steps: list[Any]) -> Iterator[ToolStep]:
+    for index, step in enumerate(steps):
         if not isinstance(step, dict) or step.get("source") != "agent" or step.get("is_copied_context"):
             continue
         calls = step.get("tool_calls")
@@ -49,13 +54,6 @@ def read_tool_steps(path: Path) -> Iterator[ToolStep]:
                     output=_output(step, call.get("tool_call_id")),
                     annotation=annotation if len(calls) == 1 else None,
                 )
-
-
-def count_tool_calls(path: Path) -> int | None:
-    """Interaction steps; None without a readable transcript."""
-    if not _steps(path):
-        return None
-    return sum(1 for _ in read_tool_steps(path))
 
 
 def _steps(path: Path) -> list[Any]:

@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from loopscope.models import Commit, StateScore, Verification
+from loopscope.models.tables import CheckpointRow
 from loopscope.report import format as fmt
 from loopscope.report.budget import fair_cuts
 from loopscope.report.format import Cell
 from loopscope.report.inputs import RunFiles
-from loopscope.report.tables import CheckpointRow
+from loopscope.report.pages.runs import NO_SCORE
 from loopscope.report.text import cut, one_line, visible
 
 MESSAGE_ROOM = 4 << 10
@@ -105,13 +106,7 @@ def kind_of(row: CheckpointRow) -> str:
 
 def score_missing(row: CheckpointRow) -> str:
     """Why a commit has no score."""
-    reasons = {
-        "no_reward": "the verifier gave no reward",
-        "unreadable": "the verifier wrote something that is no number",
-        "timeout": "the verifier ran out of time",
-        "error": "the verification failed",
-    }
-    return reasons.get(row.status or "", "this commit was not verified")
+    return NO_SCORE.get(row.status, "this commit was not verified")
 
 
 def commit_views(rows: Sequence[CheckpointRow], files: RunFiles) -> tuple[CommitView, ...]:
@@ -154,7 +149,7 @@ def _commit(
         grade=one_line(row.grade or "missing", 40),
         delivered="not observable" if row.delivered is None else "yes" if row.delivered else "no",
         builds=_builds(row),
-        candidates=fmt.DASH if row.candidates is None else f"{row.candidates}",
+        candidates=_candidates(row),
         against=against,
         files=shown,
         diff_note=note,
@@ -169,15 +164,31 @@ def _when(value: datetime | None) -> str:
 
 
 def _builds(row: CheckpointRow) -> str:
-    if row.builds is None:
+    if row.build_failures is None:
         return f"{fmt.DASH} (no matched transcript)"
-    return f"{row.builds}, {row.build_failures or 0} failed"
+    failed = f"{row.build_failures} failed" + _on_state(row.build_failures_by_state, row.build_failures)
+    if row.builds is None:
+        return f"{fmt.DASH} (nothing shows whether the evaluation builds), {failed}"
+    return f"{row.builds}{_on_state(row.builds_by_state, row.builds)}, {failed}"
+
+
+def _candidates(row: CheckpointRow) -> str:
+    if row.candidates is None:
+        return fmt.DASH
+    return f"{row.candidates}{_on_state(row.candidates_by_state, row.candidates)}"
+
+
+def _on_state(count: int | None, in_window: int) -> str:
+    """The count on the very state that was committed, where it is another one than in the commit's window."""
+    return "" if count is None or count == in_window else f" ({count} on this state)"
 
 
 def _marks(row: CheckpointRow) -> tuple[tuple[str, str], ...]:
     marks = []
     if row.initial:
         marks.append(("initial", "initial state"))
+    if row.ambiguous_initial:
+        marks.append(("initial", "initial state, not quite as prepared"))
     if not row.canonical:
         marks.append(("removed", "not counted"))
     if row.is_dip_start:

@@ -6,13 +6,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
+from loopscope.models.tables import OVERALL, OutcomeRow
 from loopscope.report import figures as fig
 from loopscope.report import format as fmt
 from loopscope.report.format import Cell
-from loopscope.report.glossary import DIAGNOSTICS, GROUPS, PROCESS, Term, term
-from loopscope.report.inputs import OVERALL, StudyInputs
+from loopscope.report.glossary import DIAGNOSTICS, GROUPS, PROCESS, term
+from loopscope.report.inputs import StudyInputs
 from loopscope.report.pages.chart import Chart, chart
-from loopscope.report.tables import MeasureRow, OutcomeRow
+from loopscope.report.pages.process import Panel, category_name, measure_cell, process_figure, process_panel
+from loopscope.report.pages.resources import UseLine, use_lines
 from loopscope.report.text import file_name, one_line
 
 
@@ -28,18 +30,6 @@ class AgentLine:
     best: Cell
     support: str
     missing: int
-
-
-@dataclass(frozen=True)
-class Panel:
-    """One small chart with its heading and a table of the same by category."""
-
-    title: str
-    term: Term | None
-    chart: Chart | None
-    note: str
-    columns: tuple[str, ...] = ()
-    rows: tuple[tuple[str, tuple[Cell, ...]], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -78,6 +68,7 @@ class OverviewPage:
     diagnostics: Grid
     detail: Grid
     """The rarer diagnostics, folded away."""
+    resources: tuple[UseLine, ...]
     agents: tuple[str, ...]
     tasks: tuple[TaskLine, ...]
     figures: tuple[fig.Figure, ...]
@@ -88,7 +79,7 @@ def overview(inputs: StudyInputs) -> OverviewPage:
     """Lay out the first page."""
     main = _outcome_figure(inputs, OVERALL, "leaderboard")
     categories = [(c, _outcome_figure(inputs, c, f"category-{file_name(c)}")) for c in inputs.categories]
-    process = {t.key: _process_figure(inputs, t) for t in PROCESS}
+    process = {t.key: process_figure(inputs, t) for t in PROCESS}
     diagnostics, detail = _diagnostics(inputs, detail=False), _diagnostics(inputs, detail=True)
     found = [main, *(f for _, f in categories), *process.values(), _heat_figure(diagnostics)]
     return OverviewPage(
@@ -96,18 +87,15 @@ def overview(inputs: StudyInputs) -> OverviewPage:
         facts=_facts(inputs),
         leaderboard=tuple(_agent_line(inputs, i, a) for i, a in enumerate(inputs.agents, 1)),
         chart=chart(main) if inputs.agents else None,
-        categories=tuple(Panel(_name(c), None, chart(f, 420), _support(inputs, c)) for c, f in categories),
-        process=tuple(_process_panel(inputs, t, process[t.key]) for t in PROCESS),
+        categories=tuple(Panel(category_name(c), None, chart(f, 420), _support(inputs, c)) for c, f in categories),
+        process=tuple(process_panel(inputs, t, process[t.key]) for t in PROCESS),
         diagnostics=diagnostics,
         detail=detail,
+        resources=use_lines(inputs),
         agents=inputs.agents,
         tasks=_tasks(inputs),
         figures=tuple(found) if inputs.agents else (),
     )
-
-
-def _name(category: str) -> str:
-    return fmt.words(one_line(category, 60))
 
 
 def _lead(inputs: StudyInputs) -> str:
@@ -162,7 +150,7 @@ def _outcome_figure(inputs: StudyInputs, category: str, name: str) -> fig.Figure
         )
         for agent in inputs.agents
     ]
-    where = "over all tasks" if category == OVERALL else f"in {_name(category)}"
+    where = "over all tasks" if category == OVERALL else f"in {category_name(category)}"
     title = f"avg@{k} (solid) and best@{k} (whole bar) {where}"
     return fig.bars(name, title, bars, solid=f"avg@{k}", total=f"best@{k}")
 
@@ -194,40 +182,6 @@ def _agent_line(inputs: StudyInputs, rank: int, agent: str) -> AgentLine:
         support=f"{fmt.plural(row.n_tasks, 'task')}, n = {row.n_runs}" if row else "no runs",
         missing=row.n_missing if row else 0,
     )
-
-
-def _process_figure(inputs: StudyInputs, t: Term) -> fig.Figure:
-    found = {r.agent: r for r in inputs.process if r.category == OVERALL and r.measure == t.key}
-    bars = [
-        fig.Bar(
-            one_line(agent, 90),
-            found[agent].value if agent in found else None,
-            note=f"n = {found[agent].n_runs}" if agent in found and found[agent].value is not None else "no value",
-        )
-        for agent in inputs.agents
-    ]
-    return fig.bars(f"process-{t.key}", f"{t.name}, mean over tasks", bars, solid=t.name)
-
-
-def _process_panel(inputs: StudyInputs, t: Term, figure: fig.Figure) -> Panel:
-    found = {(r.agent, r.category): r for r in inputs.process if r.measure == t.key}
-    rows = tuple(
-        (one_line(a, 60), tuple(measure_cell(found.get((a, c)), t, 1.0) for c in inputs.categories))
-        for a in inputs.agents
-    )
-    runs = [found[a, OVERALL].n_runs for a in inputs.agents if (a, OVERALL) in found]
-    span = (
-        f"n = {min(runs)}" if runs and min(runs) == max(runs) else f"n = {min(runs)}–{max(runs)}" if runs else "n = 0"
-    )
-    drawn = chart(figure, 420) if inputs.agents else None
-    return Panel(t.name, t, drawn, f"{span} runs per agent", tuple(_name(c) for c in inputs.categories), rows)
-
-
-def measure_cell(row: MeasureRow | None, t: Term, top: float) -> Cell:
-    """A measure with its shade, or a dash with the reason."""
-    if row is None or row.value is None:
-        return Cell(fmt.DASH, t.missing)
-    return Cell(t.show(row.value), None, fmt.heat(row.value, top), row.value)
 
 
 def _diagnostics(inputs: StudyInputs, *, detail: bool) -> Grid:
@@ -285,7 +239,7 @@ def _tasks(inputs: StudyInputs) -> tuple[TaskLine, ...]:
             TaskLine(
                 one_line(task.name, 60),
                 one_line(task.title or task.name, 90),
-                _name(task.category),
+                category_name(task.category),
                 one_line(" · ".join(f for f in facts if f), 90),
                 tuple(cells),
             )

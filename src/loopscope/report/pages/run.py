@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from loopscope.models.tables import CheckpointRow, DipRow, RunRow
 from loopscope.report import curve
 from loopscope.report import format as fmt
 from loopscope.report.format import Cell
@@ -24,7 +25,6 @@ from loopscope.report.pages.commits import (
 )
 from loopscope.report.pages.runs import final_missing, run_href, status_words
 from loopscope.report.pages.story import story
-from loopscope.report.tables import CheckpointRow, DipRow, RunRow
 from loopscope.report.text import cut, one_line, url, visible
 
 _ELSEWHERE = ("c1", "c2", "c3", "last_rising", "runs_with_dip", "evaluated_before_commit")
@@ -129,7 +129,7 @@ def run_page(inputs: StudyInputs, index: int, folder: Path) -> RunPage:
             dips=tuple(_dip(d, rows) for d in dips),
             commits=commits,
             final=cut_outputs(score_view(final, files)) if final else None,
-            final_missing="The final state has not been verified.",
+            final_missing=_sentence(final_missing(run)),
             files=_links(files.directory, folder),
             earlier=_neighbour(inputs, index - 1),
             later=_neighbour(inputs, index + 1),
@@ -137,6 +137,10 @@ def run_page(inputs: StudyInputs, index: int, folder: Path) -> RunPage:
     finally:
         if files.repository is not None:
             files.repository.close()
+
+
+def _sentence(reason: str | None) -> str:
+    return f"{reason[:1].upper()}{reason[1:]}." if reason else ""
 
 
 def _neighbour(inputs: StudyInputs, index: int) -> tuple[str, str] | None:

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from loopscope.models.tables import CheckpointRow, RunRow
 from loopscope.report import format as fmt
 from loopscope.report.format import Cell
 from loopscope.report.inputs import StudyInputs
-from loopscope.report.tables import CheckpointRow, RunRow
 from loopscope.report.text import file_name, one_line, url
 
 STATUS = {
@@ -54,13 +54,22 @@ def status_words(status: str) -> tuple[str, str]:
     return STATUS.get(status, (one_line(status, 40), ""))
 
 
+NO_SCORE = {
+    "no_reward": "the verifier gave no reward",
+    "unreadable": "the verifier wrote something that is no number",
+    "timeout": "the verifier ran out of time",
+    "error": "the verification failed",
+}
+"""Why a verification gave no score, by its status."""
+
+
 def final_missing(run: RunRow) -> str | None:
     """Why a run has no final score; None when it has one."""
     if run.final_score is not None:
         return None
     if run.status == "environment_error":
         return "the environment failed, so nothing was scored"
-    return "there is no official score of the final state"
+    return NO_SCORE.get(run.final_status, "the final state has not been verified")
 
 
 def run_lines(inputs: StudyInputs) -> tuple[RunLine, ...]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from loopscope.models.tables import CheckpointRow, DipRow, RunRow
 from loopscope.report import format as fmt
-from loopscope.report.tables import CheckpointRow, DipRow, RunRow
 
 
 def story(run: RunRow, rows: Sequence[CheckpointRow], dips: Sequence[DipRow]) -> tuple[str, ...]:

@@ -1,0 +1,52 @@
+"""Rows to Parquet: the schema follows from the row type, and equal rows give equal bytes."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable
+from dataclasses import astuple, fields
+from datetime import datetime
+from types import NoneType
+from typing import Any, get_args, get_type_hints
+
+import polars as pl
+
+_COLUMNS: dict[Any, Any] = {
+    str: pl.String,
+    int: pl.Int64,
+    float: pl.Float64,
+    bool: pl.Boolean,
+    datetime: pl.String,
+    tuple[str, ...]: pl.List(pl.String),
+}
+
+
+def schema(kind: type) -> dict[str, Any]:
+    """Columns of a row type in its order, with their polars types. KeyError for a field that no column can hold."""
+    hints = get_type_hints(kind)
+    return {field.name: _COLUMNS[_plain(hints[field.name])] for field in fields(kind)}
+
+
+def frame[Row](kind: type[Row], rows: Iterable[Row]) -> pl.DataFrame:
+    """A table of these rows; with all its columns even where there is no row."""
+    values = [[_value(value) for value in astuple(row)] for row in rows]  # type: ignore[call-overload]
+    return pl.DataFrame(values, schema=schema(kind), orient="row")
+
+
+def parquet_bytes(table: pl.DataFrame) -> bytes:
+    """The file's content."""
+    buffer = io.BytesIO()
+    table.write_parquet(buffer, compression="zstd", compression_level=3, statistics=False)
+    return buffer.getvalue()
+
+
+def _plain(hint: Any) -> Any:
+    """The type without its None."""
+    known = [part for part in get_args(hint) if part is not NoneType]
+    return known[0] if NoneType in get_args(hint) else hint
+
+
+def _value(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return value.isoformat()
+    return list(value) if isinstance(value, tuple) else value

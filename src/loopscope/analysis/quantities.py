@@ -1,0 +1,58 @@
+"""The measures of one run by the names they have in tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from fractions import Fraction
+
+from loopscope.analysis.runs import RunAnalysis
+
+type Amount = Fraction | Decimal | int | float | None
+type Quantity = Callable[[RunAnalysis], Amount]
+
+
+def number(value: Amount) -> float | None:
+    """A table's double; None stays None."""
+    return None if value is None else float(value)
+
+
+def _as_number(answer: bool | None) -> int | None:
+    return None if answer is None else int(answer)
+
+
+def _amount(value: Decimal | float | None) -> Decimal | float | None:
+    """An amount as an agent reported it; a negative one says nothing."""
+    return None if value is None or value < 0 else value
+
+
+PROCESS: Mapping[str, Quantity] = {
+    "c1": lambda run: run.c1_for_tables,
+    "c2": lambda run: run.c2.value,
+    "c3": lambda run: run.c3.value,
+}
+DIAGNOSTICS: Mapping[str, Quantity] = {
+    "best_observed": lambda run: run.shape.best_observed,
+    "early_capture": lambda run: run.shape.early_capture,
+    "later_headroom": lambda run: run.shape.later_headroom,
+    "builds_per_round": lambda run: run.build.builds_per_round,
+    "rounds_with_build_errors": lambda run: run.build.rounds_with_build_errors,
+    "peak_retention": lambda run: run.feedback.peak_retention,
+    "dip_rate": lambda run: run.feedback.dip_rate,
+    "dip_depth": lambda run: run.feedback.dip_depth,
+    "recovery_credit": lambda run: run.feedback.recovery_credit,
+    "rounds": lambda run: run.feedback.rounds if run.record.commits else None,
+    "gain_density": lambda run: run.shape.gain_density,
+    "peak_position": lambda run: run.feedback.peak_position,
+    "monotonicity": lambda run: run.feedback.monotonicity,
+    "trace_coverage": lambda run: run.build.trace_coverage,
+    "last_rising": lambda run: _as_number(run.feedback.last_rising),
+    "runs_with_dip": lambda run: _as_number(run.feedback.has_dip),
+    "evaluated_before_commit": lambda run: run.evaluated_before_share,
+}
+RESOURCES: Mapping[str, Quantity] = {
+    "tokens": lambda run: _amount(run.record.usage.tokens),
+    "cost_usd": lambda run: _amount(run.record.usage.cost_usd),
+    "agent_sec": lambda run: _amount(run.record.timings.agent_sec),
+    "tool_calls": lambda run: run.evidence.tool_calls,
+}

@@ -1,0 +1,77 @@
+"""C1, C2 and C3 of the first page: a chart of the agents, and a table of the same by category."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from loopscope.models.tables import OVERALL, CategoryRow, MeasureRow
+from loopscope.report import figures as fig
+from loopscope.report import format as fmt
+from loopscope.report.format import Cell
+from loopscope.report.glossary import Term
+from loopscope.report.inputs import StudyInputs
+from loopscope.report.pages.chart import Chart, chart
+from loopscope.report.text import one_line
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One small chart with its heading and a table of the same by category."""
+
+    title: str
+    term: Term | None
+    chart: Chart | None
+    note: str
+    columns: tuple[str, ...] = ()
+    rows: tuple[tuple[str, tuple[Cell, ...]], ...] = ()
+    mean: tuple[Cell, ...] = ()
+    """All agents, equally."""
+
+
+def category_name(category: str) -> str:
+    """A category as a heading."""
+    return fmt.words(one_line(category, 60))
+
+
+def process_figure(inputs: StudyInputs, t: Term) -> fig.Figure:
+    """One measure by agent, over all tasks."""
+    found = {r.agent: r for r in inputs.process if r.category == OVERALL and r.measure == t.key}
+    bars = [
+        fig.Bar(
+            one_line(agent, 90),
+            found[agent].value if agent in found else None,
+            note=f"n = {found[agent].n_runs}" if agent in found and found[agent].value is not None else "no value",
+        )
+        for agent in inputs.agents
+    ]
+    return fig.bars(f"process-{t.key}", f"{t.name}, mean over tasks", bars, solid=t.name)
+
+
+def process_panel(inputs: StudyInputs, t: Term, figure: fig.Figure) -> Panel:
+    """The measure with its figure and its values by category."""
+    found = {(r.agent, r.category): r for r in inputs.process if r.measure == t.key}
+    together = {r.category: r for r in inputs.process_by_category if r.measure == t.key}
+    rows = tuple(
+        (one_line(a, 60), tuple(measure_cell(found.get((a, c)), t, 1.0) for c in inputs.categories))
+        for a in inputs.agents
+    )
+    runs = [found[a, OVERALL].n_runs for a in inputs.agents if (a, OVERALL) in found]
+    span = (
+        f"n = {min(runs)}" if runs and min(runs) == max(runs) else f"n = {min(runs)}–{max(runs)}" if runs else "n = 0"
+    )
+    return Panel(
+        title=t.name,
+        term=t,
+        chart=chart(figure, 420) if inputs.agents else None,
+        note=f"{span} runs per agent",
+        columns=tuple(category_name(c) for c in inputs.categories),
+        rows=rows,
+        mean=tuple(measure_cell(together.get(c), t, 1.0) for c in inputs.categories),
+    )
+
+
+def measure_cell(row: MeasureRow | CategoryRow | None, t: Term, top: float) -> Cell:
+    """A measure with its shade, or a dash with the reason."""
+    if row is None or row.value is None:
+        return Cell(fmt.DASH, t.missing)
+    return Cell(t.show(row.value), None, fmt.heat(row.value, top), row.value)

@@ -1,0 +1,45 @@
+"""What the agents used: money, tokens, time, tool calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from loopscope.models.tables import OVERALL, ResourceRow
+from loopscope.report import format as fmt
+from loopscope.report.format import Cell
+from loopscope.report.inputs import StudyInputs
+from loopscope.report.text import one_line
+
+COLUMNS: tuple[tuple[str, Callable[[float | None], str]], ...] = (
+    ("cost_usd", fmt.usd),
+    ("tokens", fmt.tokens),
+    ("agent_sec", fmt.seconds),
+    ("tool_calls", fmt.count),
+)
+"""Resources in the order of the table's columns, with the words for their amounts."""
+
+
+@dataclass(frozen=True)
+class UseLine:
+    """One agent's use: for each resource the mean per task, and its total with the runs that it leaves out."""
+
+    agent: str
+    uses: tuple[tuple[Cell, str], ...]
+
+
+def use_lines(inputs: StudyInputs) -> tuple[UseLine, ...]:
+    """The agents that have a run, in the order of every figure."""
+    found = {(r.agent, r.resource): r for r in inputs.resources if r.category == OVERALL}
+    return tuple(
+        UseLine(one_line(agent, 90), tuple(_use(found.get((agent, key)), show) for key, show in COLUMNS))
+        for agent in inputs.agents
+        if any((agent, key) in found for key, _ in COLUMNS)
+    )
+
+
+def _use(row: ResourceRow | None, show: Callable[[float | None], str]) -> tuple[Cell, str]:
+    if row is None or row.per_task is None:
+        return Cell(fmt.DASH, "unknown for every run of this agent"), ""
+    unknown = f"; {fmt.plural(row.unknown, 'run')} unknown" if row.unknown else ""
+    return Cell(show(row.per_task), None, None, row.per_task), f"total {show(row.total)}{unknown}"

@@ -1,0 +1,107 @@
+"""The tables of a made-up study, in the shape that analysis writes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import polars as pl
+from study_shape import DIAGNOSTICS, HOSTILE, PROCESS, Row, Study
+
+from loopscope.analysis.parquet import schema
+from loopscope.models.tables import TABLES
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    present = [v for v in values if v is not None]
+    return sum(present) / len(present) if present else None
+
+
+def _over_agents(process: list[Row]) -> list[Row]:
+    keys = sorted({(r["category"], r["measure"]) for r in process if r["category"] != "overall"})
+    return [
+        {"category": c, "measure": m,
+         "value": _mean([r["value"] for r in process if (r["category"], r["measure"]) == (c, m)])}
+        for c, m in keys
+    ]  # fmt: skip
+
+
+def _resources(agents: Sequence[str], runs: list[Row]) -> list[Row]:
+    rows = []
+    for agent in agents:
+        for name in ("tokens", "cost_usd", "agent_sec", "tool_calls"):
+            amounts = [r[name] for r in runs if r["agent"] == agent]
+            known = [a for a in amounts if a is not None]
+            rows.append(
+                {
+                    "agent": agent, "category": "overall", "resource": name, "per_task": _mean(amounts),
+                    "total": float(sum(known)) if known else None, "runs": len(known),
+                    "unknown": len(amounts) - len(known),
+                }
+            )  # fmt: skip
+    return rows
+
+
+def write_tables(folder: Path, study: Study, runs: list[Row], checkpoints: list[Row], dips: list[Row]) -> None:
+    folder.mkdir(parents=True)
+    k = len(study.seeds)
+    categories = ["overall", *sorted({c for _, c in study.tasks})]
+    tasks: list[Row] = []
+    outcome: list[Row] = []
+    process: list[Row] = []
+    diagnostics: list[Row] = []
+    for agent in study.agents:
+        for task, category in study.tasks:
+            mine = [r["final_score"] for r in runs if (r["agent"], r["task"]) == (agent, task)]
+            present = [v for v in mine if v is not None]
+            tasks.append(
+                {
+                    "agent": agent, "task": task, "category": category, "k": k, "avg_at_k": _mean(mine),
+                    "best_at_k": max(present, default=None), "n_missing": len(mine) - len(present),
+                }
+            )  # fmt: skip
+        for category in categories:
+            mine_runs = [r for r in runs if r["agent"] == agent and category in ("overall", r["category"])]
+            mine_tasks = [t for t in tasks if t["agent"] == agent and category in ("overall", t["category"])]
+            outcome.append(
+                {
+                    "agent": agent, "category": category, "k": k, "n_tasks": len(mine_tasks), "n_runs": len(mine_runs),
+                    "n_missing": sum(t["n_missing"] for t in mine_tasks),
+                    "avg_at_k": _mean([t["avg_at_k"] for t in mine_tasks]),
+                    "best_at_k": _mean([t["best_at_k"] for t in mine_tasks]),
+                }
+            )  # fmt: skip
+            for measures, rows in ((PROCESS, process), (DIAGNOSTICS, diagnostics)):
+                for measure in measures:
+                    values = [r[measure] for r in mine_runs]
+                    rows.append(
+                        {
+                            "agent": agent, "category": category, "measure": measure, "value": _mean(values),
+                            "n_tasks": len(mine_tasks), "n_runs": sum(v is not None for v in values),
+                        }
+                    )  # fmt: skip
+    tables = {
+        "runs": runs, "checkpoints": checkpoints, "dips": dips, "outcome": outcome, "process": process,
+        "process_by_category": _over_agents(process), "diagnostics": diagnostics, "task_scores": tasks,
+        "resources": _resources(study.agents, runs),
+    }  # fmt: skip
+    for name, kind in TABLES.items():
+        pl.DataFrame(tables[name], schema=schema(kind), orient="row").write_parquet(folder / f"{name}.parquet")
+    mark = HOSTILE.replace("\x00", "") if study.hostile else ""
+    info = {
+        "name": f"Three small tasks{' ' + mark if mark else ''}",
+        "created_by": "loopscope 0.1.0",
+        "k": k,
+        "seeds": list(study.seeds),
+        "tasks": [
+            {"name": t, "title": t.replace("_", " ").capitalize() + mark, "category": c, "timed": i == 0,
+             "metric": "seconds", "baseline": 1.5, "reference": None}
+            for i, (t, c) in enumerate(study.tasks)
+        ],
+        "agents": [{"label": a, "harness": f"{a} 1", "model": None} for a in study.agents],
+        "environment": "local",
+        "generated_from": {"planned": len(runs), "runs": len(runs), "scored_states": len(checkpoints)},
+        "warnings": [f"{len(study.failed)} runs have no score{mark}"] if study.failed else [],
+    }  # fmt: skip
+    (folder / "study.json").write_text(json.dumps(info))
