@@ -14,13 +14,11 @@ from pathlib import Path
 
 from dulwich.objects import Blob, Tree
 from dulwich.repo import Repo
-from study_shape import DIAGNOSTICS, HOSTILE, PROCESS, START, Row, Study
-from study_tables import write_tables
+from study_shape import HOSTILE, START, Row, Study
+from study_tables import run_row, write_tables
 
-from loopscope.analysis.parquet import schema
 from loopscope.models import Commit, CommitOrigin, Problem, RunRecord, RunStatus, StateScore, Usage, Verification
 from loopscope.models import VerificationStatus as Ended
-from loopscope.models.tables import RunRow
 from loopscope.records import StudyStore, write_model
 
 __all__ = ["HOSTILE", "Study", "make"]
@@ -93,7 +91,7 @@ def _run(
             has_transcript=False,
         ),
     )
-    return _run_row(run_id, task, agent, seed, final, mine, [d for d in dips if d["run_id"] == run_id], failed)
+    return run_row(run_id, task, agent, seed, final, mine, [d for d in dips if d["run_id"] == run_id], failed)
 
 
 def _repository(path: Path, study: Study, draw: random.Random, n: int) -> tuple[Commit, ...]:
@@ -246,63 +244,3 @@ def _score(state: str, run_id: str, score: float | None, study: Study, draw: ran
     return StateScore(
         state=state, run_id=run_id, verifier_hash="0" * 8, verifications=(one(-spread), one(0.0), one(spread))
     )
-
-
-def _run_row(
-    run_id: str,
-    task: tuple[str, str],
-    agent: str,
-    seed: int,
-    final: float | None,
-    rows: list[Row],
-    dips: list[Row],
-    failed: bool,
-) -> Row:
-    scores = [r["score"] for r in rows if r["canonical"] and r["score"] is not None]
-    canonical = [r for r in rows if r["canonical"]]
-    best = max(scores, default=None)
-    observed: Row = dict.fromkeys((*PROCESS, *DIAGNOSTICS))
-    if scores:
-        first = scores[1] if len(scores) > 1 else scores[0]
-        observed |= {
-            "c1": sum(r["high_water"] for r in canonical) / len(canonical),
-            "c2": sum(1.0 if r["delivered"] else 0.4 for r in canonical) / len(canonical),
-            "c3": 0.9 / (1 + 0.1 * len(dips)),
-            "best_observed": best,
-            "early_capture": first / max(scores),
-            "later_headroom": (max(scores) - first) / (1 - first),
-            "builds_per_round": sum(r["builds"] for r in rows) / len(rows),
-            "rounds_with_build_errors": sum(r["build_failures"] for r in rows) / len(rows),
-            "build_coverage": 1.0,
-            "trace_coverage": 1.0,
-            "gain_density": 0.7,
-            "peak_retention": (final or 0.0) / max(scores),
-            "dip_rate": len(dips) / len(scores),
-            "dip_depth": sum(d["depth"] for d in dips) / len(dips) if dips else None,
-            "recovery_credit": sum(d["credit"] for d in dips) / len(dips) if dips else None,
-        }
-    observed["rounds"] = observed["rounds_T"] = len(scores) - 1 if scores else None
-    return {
-        **dict.fromkeys(schema(RunRow)),
-        **observed,
-        "run_id": run_id,
-        "task": task[0],
-        "category": task[1],
-        "agent": agent,
-        "harness": f"{agent} 1",
-        "seed": seed,
-        "status": "environment_error" if failed else "deadline",
-        "final_score": final,
-        "final_spread": None if final is None else 0.018,
-        "final_status": "not_verified" if final is None else "ok",
-        "best_step_score": best,
-        "n_commits": len(rows),
-        "n_checkpoints": len(canonical),
-        "duration_sec": 81.5,
-        "agent_sec": 75.0,
-        "tool_calls": 40,
-        "c2_unobserved_as_zero": None if observed["c2"] is None else observed["c2"] * 0.9,
-        "n_dips": len(dips) if scores else None,
-        "flags": ["no agent checkpoint: process measures are missing"] if not rows and not failed else [],
-        "problems": ["environment: bwrap"] if failed else [],
-    }
