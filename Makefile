@@ -6,8 +6,8 @@ help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
 
 demo: ## run agents on the built-in tasks, score every commit, write a report
-	@scripts/setup demo
-	@scripts/with-venv loopscope demo
+	@started=$$(date +%s) && scripts/setup demo && \
+	LOOPSCOPE_SETUP_SEC=$$(($$(date +%s) - started)) scripts/with-venv loopscope demo
 
 test: ## every check: format, lint, types, all tests
 	@scripts/setup test

@@ -1,43 +1,19 @@
-"""The command as a user meets it: exit codes, one-line errors, JSON alone on standard output."""
+"""The command as a user meets it: exit codes, one-line errors, what is said of failures."""
 
 from __future__ import annotations
 
+import errno
 import json
 import os
-import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-import yaml
+from cli_study import error_line, scripted, write_study
 from made_study import MadeStudy
-from toy_study import START, write_task
+from toy_study import START
 
-LOOPSCOPE = [sys.executable, "-c", "from loopscope.cli import main; main()"]
-
-
-@pytest.fixture
-def cli(tmp_path):
-    env = os.environ | {
-        "LOOPSCOPE_LOCK_DIR": str(tmp_path),
-        "PYTHONPATH": str(Path(__file__).parents[1] / "support"),
-    }
-
-    def call(*args: str, check: int | None = 0) -> subprocess.CompletedProcess[str]:
-        done = subprocess.run([*LOOPSCOPE, *args], capture_output=True, text=True, cwd=tmp_path, env=env)
-        assert check is None or done.returncode == check, done.stderr
-        return done
-
-    call.env = env  # type: ignore[attr-defined]
-    return call
-
-
-def error_line(done):
-    assert "Traceback" not in done.stderr
-    lines = [line for line in done.stderr.splitlines() if line]
-    assert lines[0].startswith("error: ")
-    return " ".join(lines)
+from loopscope.cli.console import verb
+from loopscope.records import StudyError
 
 
 def test_help_names_every_verb(cli):
@@ -60,21 +36,56 @@ def test_lists(cli):
     [
         (["run", "nowhere"], "no such file or directory"),
         (["run", "bad.yaml"], "bad.yaml: seeds: Field required (add it)"),
+        (["run", "bare"], "bare: results would go here, but it is a file; name a directory with --out"),
+        (["run", "bad.yaml", "--out", "bare"], "bare: results would go here, but it is a file"),
         (["analyze", "nowhere"], "no study here"),
         (["report", "nowhere"], "loopscope analyze"),
         (["score", "nowhere"], "no study here"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(cli, tmp_path, args, message):
-    (tmp_path / "bad.yaml").write_text("name: s\ntasks: [addition_chains]\nagents: [nop]\n")
+    for name in ("bad.yaml", "bare"):
+        (tmp_path / name).write_text("name: s\ntasks: [addition_chains]\nagents: [nop]\n")
     assert message in error_line(cli(*args, check=2))
+
+
+def outcome_of(error: BaseException, capsys: pytest.CaptureFixture[str]) -> tuple[int, list[str]]:
+    """Exit code and lines of a verb that ends in this error."""
+
+    @verb
+    def failing() -> None:
+        raise error
+
+    with pytest.raises(BaseException) as caught:
+        failing()
+    lines = capsys.readouterr().err.splitlines()
+    return getattr(caught.value, "exit_code", -1), lines
+
+
+def test_errors_of_tasks_side_by_side_are_unwrapped(capsys):
+    inner = ExceptionGroup("inner", [StudyError("a: wrong; mend it"), StudyError("a: wrong; mend it")])
+    found = outcome_of(ExceptionGroup("outer", [inner, StudyError("b: wrong; mend it")]), capsys)
+    assert found == (2, ["error: a: wrong; mend it", "error: b: wrong; mend it"])
+
+
+def test_the_machine_s_errors_name_path_and_remedy(capsys):
+    full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "/data/x")
+    code, (line,) = outcome_of(ExceptionGroup("g", [full]), capsys)
+    assert code == 1
+    assert line.startswith("error: /data/x: No space left on device; make room")
+    code, (line,) = outcome_of(PermissionError(errno.EACCES, os.strerror(errno.EACCES), "/data/x"), capsys)
+    assert (code, line) == (1, "error: /data/x: Permission denied; give this user access, or name another directory")
+
+
+@pytest.mark.parametrize("bug", [KeyError("k"), TimeoutError(), ExceptionGroup("g", [StudyError("a"), KeyError("k")])])
+def test_a_bug_of_ours_keeps_its_traceback(capsys, bug):
+    assert outcome_of(bug, capsys) == (-1, [])
 
 
 def test_a_study_from_start_to_report(cli, tmp_path):
     made = MadeStudy(tmp_path / "study", ["a"], {"t": "toy"}, 1)
     made.add("t", "a", 1, ["0", "0.8", "0.5", "0.8"], "0.8")
-    done = cli("analyze", "study", "--json")
-    result = json.loads(done.stdout)
+    result = json.loads(cli("analyze", "study", "--json").stdout)
     assert result["outcome"][0]["avg_at_k"] == 0.8
     assert "avg@1" in cli("analyze", "study").stdout
     page = Path(json.loads(cli("report", "study", "--json").stdout)["report"])
@@ -93,57 +104,47 @@ def test_measures_verify_fails_on_a_mismatch(cli, tmp_path):
     cli("measures", "verify", "nowhere.json", check=1)
 
 
-def write_study(tmp_path, agents, **more):
-    write_task(tmp_path / "toy")
-    spec = {"name": "s", "tasks": ["./toy"], "agents": agents, "seeds": 1, **more}
-    (tmp_path / "s.yaml").write_text(yaml.safe_dump(spec))
-
-
-def scripted(label, *commands):
-    return {"name": "scripted_agent:ScriptedAgent", "label": label, "kwargs": {"commands": list(commands)}}
+def test_the_example_of_the_page_on_vectors_holds(cli, tmp_path):
+    page = (Path(__file__).parents[2] / "docs/vectors.md").read_text()
+    (tmp_path / "page.json").write_text(page.split("```json\n")[1].split("```")[0])
+    assert "5 of 5 cases hold" in cli("measures", "verify", "page.json").stdout
 
 
 @pytest.mark.sandbox
 def test_run_score_and_run_again(cli, tmp_path):
     write_study(tmp_path, [scripted("a", START, "echo 0.5 > value.txt && git commit -qam 'round 1: change=x'")])
-    done = cli("run", "s.yaml", "--no-score", "--json")
-    assert json.loads(done.stdout)["rollouts_done_now"] == 1
-    assert json.loads(cli("score", "s", "--json").stdout) == {"states": 3, "verifications": 3, "unscored": 0}
+    done = json.loads(cli("run", "s.yaml", "--no-score", "--json").stdout)
+    assert (done["rollouts_done_now"], done["rollouts_failed"], done["scores"]) == (1, 0, None)
+    scores = {"states": 3, "verifications": 3, "unscored": 0, "unscored_by_status": {}, "unreadable_runs": []}
+    assert json.loads(cli("score", "s", "--json").stdout) == scores
     again = json.loads(cli("run", "s.yaml", "--json").stdout)
-    assert (again["rollouts_done_now"], again["verifications_done_now"]) == (0, 0)
+    assert (again["rollouts_done_now"], again["scores"]["verifications"]) == (0, 0)
     assert "no harvested run is called 'x'" in error_line(cli("score", "s", "x", check=2))
+    record = tmp_path / "s/runs/toy__a__s1/record.json"
+    record.write_text("{")
+    assert "restore it, or move" in cli("run", "s.yaml", check=2).stderr
+    assert json.loads(cli("score", "s", "--json", check=1).stdout)["unreadable_runs"] == ["toy__a__s1"]
 
 
 @pytest.mark.sandbox
-def test_control_c_leaves_a_study_that_goes_on(cli, tmp_path):
-    write_study(tmp_path, [scripted("quick", START), scripted("slow", START, "echo begun; sleep 1000")])
-    process = subprocess.Popen(
-        [*LOOPSCOPE, "run", "s.yaml"],
-        cwd=tmp_path,
-        env=cli.env,
-        stderr=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        text=True,
-    )
-    for line in process.stderr:
-        if line.startswith("rollout 1/2"):
-            busy = cli("run", "s.yaml", check=2)
-            assert "another loopscope is running this study" in error_line(busy)
-            process.send_signal(signal.SIGINT)
-            break
-    rest = process.stderr.read()
-    assert process.wait() == 130
-    assert "what is finished is kept" in rest
-    assert "Traceback" not in rest
-    assert [p.name for p in (tmp_path / "s/runs").iterdir()] == ["toy__quick__s1"]
-    assert not [p for p in (tmp_path / "s").iterdir() if p.name.startswith(".tmp-")]
+def test_failures_are_exit_code_1_and_said_by_kind(cli, tmp_path):
+    agents = [scripted("fails", START, fail="model not found"), scripted("breaks", START, "echo x > value.txt")]
+    write_study(tmp_path, agents)
+    done = cli("run", "s.yaml", check=1)
+    assert "1 rollout failed: the agent; this is their result, not tried again" in done.stderr
+    assert "1 state without a score: 1 unreadable; this is their result, not tried again" in done.stderr
+    again = json.loads(cli("run", "s.yaml", "--json", check=1).stdout)
+    assert (again["rollouts_done_now"], again["rollouts_failed_by_agent"]) == (0, 1)
+    assert again["scores"]["unscored_by_status"] == {"unreadable": 1}
+    cli("score", "s", check=1)
+    cli("score", "s", "toy__fails__s1")
 
 
 @pytest.mark.sandbox
-def test_a_failed_environment_is_exit_code_1_and_names_the_tool(cli, tmp_path):
+def test_a_failed_environment_names_the_tool_and_is_tried_again(cli, tmp_path):
     write_study(tmp_path, ["nop"])
     dockerfile = tmp_path / "toy/environment/Dockerfile"
     dockerfile.write_text(dockerfile.read_text() + "RUN apt-get install -y ghc\n")
     done = cli("run", "s.yaml", check=1)
     assert "ghc" in done.stderr
-    assert "1 rollouts failed" in done.stderr
+    assert "1 rollout failed: the environment; see record.json; tried again next time" in done.stderr

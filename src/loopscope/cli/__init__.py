@@ -9,6 +9,7 @@ import typer
 
 from loopscope.cli import reading, running
 from loopscope.cli.console import out
+from loopscope.cli.demonstration import demo
 
 app = typer.Typer(
     help="See inside the research loop of coding agents: run them, score every commit, measure, report.",
@@ -16,7 +17,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command()(running.demo)
+app.command()(demo)
 app.command()(running.run)
 app.command()(running.score)
 app.command()(reading.analyze)

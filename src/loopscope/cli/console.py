@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import functools
 import sys
 import time
@@ -36,7 +37,7 @@ class Exit(IntEnum):
 
     OK = 0
     FAILED = 1
-    """It ran to the end, but something failed that the output names."""
+    """Something failed that the output names: a rollout, a score, a check, or this machine (disk, permissions)."""
     BAD_INPUT = 2
     """Nothing was done: the message names the file, the field and the remedy."""
     INTERRUPTED = 130
@@ -54,20 +55,48 @@ def verb[**P, R](function: Callable[P, R]) -> Callable[P, R]:
             err.print("stopped; what is finished is kept, and the same command goes on from here")
             raise typer.Exit(Exit.INTERRUPTED) from None
         except Exception as error:
-            if not _is_known(error):
+            found = [_in_one_line(leaf) for leaf in _leaves(error)]
+            lines = [line for line in found if line is not None]
+            if len(lines) < len(found):
                 raise
-            err.print(f"[bold red]error:[/] {escape(str(error))}")
-            raise typer.Exit(Exit.BAD_INPUT) from None
+            for line in dict.fromkeys(lines):
+                err.print(f"[bold red]error:[/] {escape(line)}")
+            machine = any(isinstance(leaf, OSError) for leaf in _leaves(error))
+            raise typer.Exit(Exit.FAILED if machine else Exit.BAD_INPUT) from None
 
     return wrapped
 
 
-def _is_known(error: Exception) -> bool:
+def _leaves(error: Exception) -> list[Exception]:
+    """What went wrong in tasks that ran side by side."""
+    if isinstance(error, ExceptionGroup):
+        return [leaf for inner in error.exceptions for leaf in _leaves(inner)]
+    return [error]
+
+
+def _in_one_line(error: Exception) -> str | None:
+    """What a user is told; None for what only a traceback explains."""
     from loopscope.records import RecordError, StudyError
     from loopscope.report.errors import ReportError
     from loopscope.tasks.errors import TaskError
 
-    return isinstance(error, RecordError | StudyError | ReportError | TaskError | MissingExtra)
+    if isinstance(error, RecordError | StudyError | ReportError | TaskError | MissingExtra):
+        return str(error)
+    if isinstance(error, OSError) and not isinstance(error, TimeoutError | ConnectionError):
+        place = f"{error.filename}: " if error.filename else ""
+        remedy = _REMEDIES.get(error.errno or 0, "see to that, then start the same command again")
+        return f"{place}{error.strerror or error}; {remedy}"
+    return None
+
+
+_REMEDIES = {
+    errno.EACCES: "give this user access, or name another directory",
+    errno.EPERM: "give this user access, or name another directory",
+    errno.EROFS: "name a directory that can be written",
+    errno.ENOSPC: "make room; what is finished is kept, and the same command goes on",
+    errno.EDQUOT: "make room; what is finished is kept, and the same command goes on",
+    errno.EMFILE: "allow more open files (ulimit -n), or lower `concurrency`",
+}
 
 
 class MissingExtra(Exception):

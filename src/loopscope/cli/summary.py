@@ -1,0 +1,135 @@
+"""What a run or a scoring pass came to: counts by kind of failure, for people and for `--json`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+from loopscope.cli.console import Exit, err, out
+from loopscope.models import Record, RunStatus, VerificationStatus
+from loopscope.records import RecordError, StudyStore
+
+if TYPE_CHECKING:  # Harbor comes with it, which takes longer to load than most verbs to run
+    from loopscope.engine.scoring import Tally
+
+
+class ScoreSummary(Record):
+    """What a scoring pass did (`loopscope score --json`)."""
+
+    states: int
+    """States of the runs that were asked for."""
+    verifications: int
+    """Verifications that were run now."""
+    unscored: int
+    """States without a score."""
+    unscored_by_status: dict[str, int]
+    """The same by how their last verification ended: `error` is done again on the next start, the others stand."""
+    unreadable_runs: tuple[str, ...] = ()
+    """Runs left out because their record cannot be read."""
+
+    @property
+    def failed(self) -> bool:
+        """Whether something is missing that the study asked for."""
+        return bool(self.unscored or self.unreadable_runs)
+
+    def tell(self) -> None:
+        """Say what failed, and which of it another start tries again."""
+        again = self.unscored_by_status.get(VerificationStatus.ERROR, 0)
+        if again:
+            err.print(
+                f"[red]{_count(again, 'state')} without a score: the environment failed[/]; tried again next time"
+            )
+        if stand := self.unscored - again:
+            kinds = ", ".join(
+                f"{count} {status.replace('_', ' ')}"
+                for status, count in sorted(self.unscored_by_status.items())
+                if status != VerificationStatus.ERROR
+            )
+            err.print(
+                f"[red]{_count(stand, 'state')} without a score: {kinds}[/]; this is their result, not tried again; "
+                "reason and output stand in scores/*.json of the run"
+            )
+        if self.unreadable_runs:
+            err.print(f"[red]left out: {', '.join(self.unreadable_runs)}[/]; restore their record.json")
+
+
+class RunSummary(Record):
+    """What a run of a study did (`loopscope run --json`, `loopscope demo --json`)."""
+
+    study: str
+    directory: str
+    rollouts_planned: int
+    rollouts_done_now: int
+    rollouts_failed: int
+    """Of all rollouts; the sum of the next two."""
+    rollouts_failed_by_environment: int
+    """`loopscope run` tries them again."""
+    rollouts_failed_by_agent: int
+    """A result like any other: not tried again, and what they left is scored."""
+    scores: ScoreSummary | None
+    """None when nothing was to be scored (`--no-score`)."""
+    seconds: dict[str, float]
+    """By phase; for a demo also `total` and, when make tells it, `set_up`."""
+    report: str | None = None
+
+    @property
+    def exit_code(self) -> Exit:
+        """1 when a rollout failed or a state has no score."""
+        return Exit.FAILED if self.rollouts_failed or (self.scores and self.scores.failed) else Exit.OK
+
+    def tell(self) -> None:
+        """Say what was done, what failed, and which of it another start tries again."""
+        scored = (
+            f", {self.scores.states - self.scores.unscored} of {self.scores.states} states scored "
+            if self.scores
+            else ""
+        )
+        now = f"({_count(self.scores.verifications, 'verification')} now)" if self.scores else ""
+        out.print(f"{_count(self.rollouts_planned, 'rollout')} ({self.rollouts_done_now} done now){scored}{now}")
+        if count := self.rollouts_failed_by_environment:
+            err.print(
+                f"[red]{_count(count, 'rollout')} failed: the environment[/]; see record.json; tried again next time"
+            )
+        if count := self.rollouts_failed_by_agent:
+            err.print(
+                f"[red]{_count(count, 'rollout')} failed: the agent[/]; this is their result, not tried again; "
+                "see problems in record.json of the run"
+            )
+        if self.scores:
+            self.scores.tell()
+
+
+def score_summary(store: StudyStore, tally: Tally, runs: Collection[str] | None = None) -> ScoreSummary:
+    """Count over the runs on disk; `runs` are those that were scored, all by default."""
+    statuses: Counter[str] = Counter()
+    unreadable = []
+    for run in store.runs():
+        if runs and run.run_id not in runs:
+            continue
+        try:
+            _ = run.record
+        except RecordError:
+            unreadable.append(run.run_id)
+            continue
+        for score in run.scores().values() if tally.unscored else ():
+            if score.value is None and score.verifications:
+                statuses[score.verifications[-1].status.value] += 1
+    return ScoreSummary(
+        states=tally.states,
+        verifications=tally.verifications,
+        unscored=tally.unscored,
+        unscored_by_status=dict(sorted(statuses.items())),
+        unreadable_runs=tuple(unreadable),
+    )
+
+
+def failed_rollouts(store: StudyStore, run_ids: Collection[str]) -> Counter[RunStatus]:
+    """How many rollouts failed, by who failed."""
+    found = (store.run(run_id) for run_id in run_ids)
+    statuses = Counter(run.record.status for run in found if run.is_recorded)
+    return Counter({s: statuses[s] for s in (RunStatus.ENVIRONMENT_ERROR, RunStatus.AGENT_ERROR)})
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
