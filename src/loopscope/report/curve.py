@@ -114,7 +114,15 @@ _SHAPES = {
 @cache
 def _run_template() -> Spec:
     """All of the run curve but its data: made once, since checking a specification costs more than drawing it."""
-    x = alt.X(
+    base = alt.Chart().encode(x=_commit_axis())
+    layers = [*_lines(base), *_ranges(base), *_points(base)]
+    spec = configured(alt.layer(*layers, data=inline([])).properties(width="container", height=320))
+    spec.pop("datasets", None)
+    return spec
+
+
+def _commit_axis() -> alt.X:
+    return alt.X(
         "at:Q",
         scale=alt.Scale(domain=alt.ExprRef("[0.5, last + 0.5]"), nice=False, zero=False),
         axis=alt.Axis(
@@ -126,61 +134,61 @@ def _run_template() -> Spec:
             ticks=False,
         ),
     )
+
+
+def _y(field: str) -> alt.Y:
     scale = alt.Scale(domain=alt.ExprRef("[floor, 1.02]"), nice=False, zero=False)
     axis = alt.Axis(values=AXIS, format=".2f", title="score", domain=False, ticks=False)
+    return alt.Y(f"{field}:Q", scale=scale, axis=axis)
 
-    def y(field: str) -> alt.Y:
-        return alt.Y(f"{field}:Q", scale=scale, axis=axis)
 
-    tooltip = [alt.Tooltip("what:N", title="commit"), alt.Tooltip("tip:N", title="result")]
-    base = alt.Chart().encode(x=x)
+def _lines(base: alt.Chart) -> list[Any]:
+    """High-water mark, score line, and the way down of each dip."""
     water = base.transform_filter("isValid(datum.water)")
-    layers: list[Any] = [
-        water.mark_area(interpolate="step-after", color=c.WATER, opacity=0.1).encode(y=y("water"), y2=alt.Y2Datum(0)),
+    return [
+        water.mark_area(interpolate="step-after", color=c.WATER, opacity=0.1).encode(y=_y("water"), y2=alt.Y2Datum(0)),
         water.mark_line(interpolate="step-after", color=c.WATER, strokeWidth=1.5, strokeDash=[5, 3]).encode(
-            y=y("water")
+            y=_y("water")
         ),
-        base.transform_filter("isValid(datum.line)").mark_line(color=c.SOLID, strokeWidth=2).encode(y=y("line")),
+        base.transform_filter("isValid(datum.line)").mark_line(color=c.SOLID, strokeWidth=2).encode(y=_y("line")),
         base.transform_filter("isValid(datum.from)")
         .mark_rule(color=c.DIP, strokeWidth=3, strokeCap="round")
-        .encode(x=alt.X("from_at:Q"), x2="at:Q", y=y("from"), y2="score:Q"),
-        base.transform_filter("isValid(datum.low) && datum.high > datum.low")
-        .mark_rule(color=c.INK, strokeWidth=1.5, opacity=0.55)
-        .encode(y=y("low"), y2="high:Q"),
+        .encode(x=alt.X("from_at:Q"), x2="at:Q", y=_y("from"), y2="score:Q"),
     ]
-    for end in ("low", "high"):
-        layers.append(
-            base.transform_filter("isValid(datum.low) && datum.high > datum.low")
-            .mark_tick(
-                color=c.INK,
-                thickness=1.5,
-                size=alt.ExprRef("clamp(0.5 * width / last, 3, 9)"),
-                opacity=0.55,
-                orient="horizontal",
-            )
-            .encode(y=y(end))
+
+
+def _ranges(base: alt.Chart) -> list[Any]:
+    """Lowest to highest repeated verification of a commit, where they differ."""
+    repeated = base.transform_filter("isValid(datum.low) && datum.high > datum.low")
+    width = alt.ExprRef("clamp(0.5 * width / last, 3, 9)")
+    ends = [
+        repeated.mark_tick(color=c.INK, thickness=1.5, size=width, opacity=0.55, orient="horizontal").encode(y=_y(end))
+        for end in ("low", "high")
+    ]
+    return [repeated.mark_rule(color=c.INK, strokeWidth=1.5, opacity=0.55).encode(y=_y("low"), y2="high:Q"), *ends]
+
+
+def _points(base: alt.Chart) -> list[Any]:
+    """The commits by kind; those without a score as crosses under the axis."""
+    tooltip = [alt.Tooltip("what:N", title="commit"), alt.Tooltip("tip:N", title="result")]
+    scored = [
+        base.transform_filter(f"datum.kind == '{kind}'")
+        .mark_point(
+            shape=shape,
+            fill=color,
+            stroke=c.MUTED if kind == "removed" else c.SURFACE,
+            strokeWidth=1.25,
+            size=alt.ExprRef(f"{size} * clamp(width / last / 16, 0.5, 1)"),
+            opacity=1,
+            filled=True,
         )
-    for kind, (shape, color, size) in _SHAPES.items():
-        stroke = c.MUTED if kind == "removed" else c.SURFACE
-        layers.append(
-            base.transform_filter(f"datum.kind == '{kind}'")
-            .mark_point(
-                shape=shape,
-                fill=color,
-                stroke=stroke,
-                strokeWidth=1.25,
-                size=alt.ExprRef(f"{size} * clamp(width / last / 16, 0.5, 1)"),
-                opacity=1,
-                filled=True,
-            )
-            .encode(y=y("score"), tooltip=tooltip)
-        )
-    layers.append(
+        .encode(y=_y("score"), tooltip=tooltip)
+        for kind, (shape, color, size) in _SHAPES.items()
+    ]
+    missing = (
         base.transform_filter("datum.kind == 'missing'")
         .transform_calculate(under="-0.055")
         .mark_point(shape="cross", angle=45, fill=c.MUTED, stroke=c.SURFACE, strokeWidth=0, size=60, opacity=1)
-        .encode(y=y("under"), tooltip=tooltip)
+        .encode(y=_y("under"), tooltip=tooltip)
     )
-    spec = configured(alt.layer(*layers, data=inline([])).properties(width="container", height=320))
-    spec.pop("datasets", None)
-    return spec
+    return [*scored, missing]

@@ -1,4 +1,4 @@
-"""Every figure of the report as a Vega-Lite specification, and its SVG and PNG.
+"""Every figure of the report as a Vega-Lite specification, and its SVG.
 
 A function here (and in `curve`) takes numbers and returns a `Figure`; it knows no page. The same figure is drawn live
 in the page, as the static picture inside it, and as a file for a paper.
@@ -45,10 +45,6 @@ class Figure:
     def svg(self, width: int = 720) -> str:
         """The exported picture as SVG; equal figures give equal text."""
         return str(vl_convert.vegalite_to_svg(self.standalone(width), vl_version=_VL_VERSION))
-
-    def png(self, width: int = 720, scale: float = 2) -> bytes:
-        """The exported picture as PNG, `scale` device pixels to a pixel."""
-        return bytes(vl_convert.vegalite_to_png(self.standalone(width), vl_version=_VL_VERSION, scale=scale))
 
     def inline_svg(self, width: int = 640) -> str:
         """The picture that stands in a page for print and for readers without scripts.

@@ -24,5 +24,4 @@ DIP: Final = "#c2501a"
 RECOVERY: Final = "#0a7d62"
 FINAL: Final = "#6b3fa3"
 
-ALL: Final = (INK, MUTED, GRID, SURFACE, SOLID, LIGHT, TRACK, WATER, DIP, RECOVERY, FINAL)
 FONT: Final = "system-ui, -apple-system, Segoe UI, Roboto, Helvetica Neue, Arial, sans-serif"
