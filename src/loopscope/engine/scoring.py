@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
-from functools import cache
 from pathlib import Path
 
 from harbor.models.trial.config import AgentConfig, VerifierConfig
@@ -15,52 +13,17 @@ from harbor.models.trial.config import AgentConfig, VerifierConfig
 from loopscope.engine.events import Event, Notify, Phase
 from loopscope.engine.jobs import TrialOutcome, run_trial, to_its_end
 from loopscope.engine.lock import machine
-from loopscope.engine.states import State, commit_state, final_state, tracked_paths
+from loopscope.engine.states import State, commit_state, final_state
+from loopscope.engine.units import Unit, UnitFinder
 from loopscope.engine.verifier import VERDICT_FILE, VerdictFile
-from loopscope.models import (
-    Commit,
-    PreparedTask,
-    RunStatus,
-    StateScore,
-    StudySpec,
-    Verification,
-    VerificationStatus,
-)
-from loopscope.records import FINAL, RecordError, RunDir, StudyStore, read_model, remove_tree, scratch_name, write_bytes
-from loopscope.records.repository import Repository, TreeTooLarge
-from loopscope.records.workspace import list_workspace
+from loopscope.models import StateScore, StudySpec, Verification, VerificationStatus
+from loopscope.records import FINAL, StudyStore, read_model, remove_tree, scratch_name, write_bytes
 from loopscope.tasks.prepare import prepared_dir
 
 REPLAY = "loopscope.agents.replay:ReplayAgent"
 VERIFIER = "loopscope.engine.verifier:LenientVerifier"
 _MARGIN_SEC = 120.0
 """Harbor's own deadline lies this much after ours, which can still read what the verifier printed."""
-
-
-@dataclass(frozen=True)
-class Unit:
-    """One state to verify: a commit's, or the frozen workspace (`commit` is None)."""
-
-    run: RunDir
-    task: PreparedTask
-    commit: Commit | None
-    tracked: frozenset[bytes]
-    """Paths that some commit of the run tracks and the image holds too: removed where a commit lacks them."""
-    identity: tuple[str, ...]
-    """Equal for units that a verifier cannot tell apart."""
-
-    @property
-    def state(self) -> str:
-        """Key of its score."""
-        return self.commit.state if self.commit else FINAL
-
-    def score(self) -> StateScore | None:
-        """What is known so far; a score by another verifier, or one that cannot be read, counts as none."""
-        try:
-            score = self.run.score(self.state)
-        except RecordError:
-            return None
-        return score if score and score.verifier_hash == self.task.verifier_hash else None
 
 
 @dataclass(frozen=True)
@@ -110,50 +73,13 @@ class Scorer:
     def _groups(self, only: frozenset[str] | None) -> list[list[Unit]]:
         groups: dict[tuple[str, ...], list[Unit]] = {}
         self._only = only
-        for run in self._store.runs():
-            for unit in self._units(run):
-                groups.setdefault(unit.identity, []).append(unit)
+        for unit in UnitFinder(self._store, self._spec.scoring.max_checkpoints, self._notify).units():
+            groups.setdefault(unit.identity, []).append(unit)
         return [group for group in groups.values() if any(map(self._chosen, group))]
 
     def _chosen(self, unit: Unit) -> bool:
         """Whether a unit's run was asked for; the others may lend their scores."""
         return self._only is None or unit.run.run_id in self._only
-
-    def _units(self, run: RunDir) -> Iterator[Unit]:
-        try:
-            record, task = run.record, self._store.task(run.record.task)
-        except RecordError as error:
-            self._notify(Event(Phase.SCORE, 0, 0, str(error), problem=True))
-            return
-        if record.status is RunStatus.ENVIRONMENT_ERROR or not run.workspace.is_file():
-            return
-        try:
-            yield from self._commit_units(run, task)
-        except OSError:
-            raise
-        except Exception as error:  # a damaged repository costs this run's steps; its final state is scored
-            message = f"{run.run_id}: its commits cannot be read ({type(error).__name__}: {error})"
-            self._notify(Event(Phase.SCORE, 0, 0, message, problem=True))
-        yield Unit(run, task, None, frozenset(), (FINAL, run.run_id))
-
-    def _commit_units(self, run: RunDir, task: PreparedTask) -> Iterator[Unit]:
-        record, repository = run.record, run.repository()
-        if repository is None:
-            return
-        try:
-            tracked = tracked_paths(repository, record.commits) & self._image_paths(task.info.name)
-            distinct = {commit.state: commit for commit in reversed(record.commits)}
-            ordered = [commit for commit in record.commits if distinct[commit.state] is commit]
-            for commit in _spaced(ordered, self._spec.scoring.max_checkpoints):
-                lacking = sorted(path.hex() for path in tracked - _tracked_by(repository, commit))
-                yield Unit(run, task, commit, tracked, (task.verifier_hash, commit.state, *lacking))
-        finally:
-            repository.close()
-
-    @cache  # noqa: B019  # lives as long as one scoring pass
-    def _image_paths(self, task: str) -> frozenset[bytes]:
-        baseline = self._store.path / "tasks" / f"{task}.baseline.tar.zst"
-        return frozenset(list_workspace(baseline).files) if baseline.is_file() else frozenset()
 
     async def _settle(self, group: list[Unit]) -> None:
         """Bring one state to its full number of verifications and hand the score to every run that holds it."""
@@ -253,22 +179,6 @@ def _build_state(unit: Unit, scratch: Path) -> State | str:
         raise
     except Exception as error:  # hostile data finds ways; they cost this state only
         return f"the state could not be made: {type(error).__name__}: {error}"
-
-
-def _tracked_by(repository: Repository, commit: Commit) -> set[bytes]:
-    try:
-        return {path for path, _ in repository.files(commit.tree.encode())}
-    except TreeTooLarge:
-        return set()
-
-
-def _spaced(commits: list[Commit], most: int | None) -> list[Commit]:
-    """At most `most` commits: the first, the last and others evenly between."""
-    if most is None or len(commits) <= most:
-        return commits
-    if most == 1:
-        return commits[-1:]
-    return [commits[round(i * (len(commits) - 1) / (most - 1))] for i in range(most)]
 
 
 def _verification(outcome: TrialOutcome, started: datetime, timeout: float, *, alone: bool) -> Verification:

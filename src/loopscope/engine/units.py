@@ -1,0 +1,104 @@
+"""Which states there are to score, and which of them a verifier cannot tell apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+
+from loopscope.engine.events import Event, Notify, Phase
+from loopscope.engine.states import tracked_paths
+from loopscope.models import Commit, PreparedTask, RunStatus, StateScore
+from loopscope.records import FINAL, RecordError, RunDir, StudyStore
+from loopscope.records.repository import Repository, TreeTooLarge
+from loopscope.records.workspace import list_workspace
+
+
+@dataclass(frozen=True)
+class Unit:
+    """One state to verify: a commit's, or the frozen workspace (`commit` is None)."""
+
+    run: RunDir
+    task: PreparedTask
+    commit: Commit | None
+    tracked: frozenset[bytes]
+    """Paths that some commit of the run tracks and the image holds too: removed where a commit lacks them."""
+    identity: tuple[str, ...]
+    """Equal for units that a verifier cannot tell apart."""
+
+    @property
+    def state(self) -> str:
+        """Key of its score."""
+        return self.commit.state if self.commit else FINAL
+
+    def score(self) -> StateScore | None:
+        """What is known so far; a score by another verifier, or one that cannot be read, counts as none."""
+        try:
+            score = self.run.score(self.state)
+        except RecordError:
+            return None
+        return score if score and score.verifier_hash == self.task.verifier_hash else None
+
+
+class UnitFinder:
+    """Finds the states of a study's runs; what cannot be read is said and left out."""
+
+    def __init__(self, store: StudyStore, max_checkpoints: int | None, notify: Notify) -> None:
+        self._store, self._max_checkpoints, self._notify = store, max_checkpoints, notify
+
+    def units(self) -> Iterator[Unit]:
+        """Every state of every run that leaves one, each once per run, in the order of runs and commits."""
+        for run in self._store.runs():
+            yield from self._units(run)
+
+    def _units(self, run: RunDir) -> Iterator[Unit]:
+        try:
+            record, task = run.record, self._store.task(run.record.task)
+        except RecordError as error:
+            self._notify(Event(Phase.SCORE, 0, 0, str(error), problem=True))
+            return
+        if record.status is RunStatus.ENVIRONMENT_ERROR or not run.workspace.is_file():
+            return
+        try:
+            yield from self._commit_units(run, task)
+        except OSError:
+            raise
+        except Exception as error:  # a damaged repository costs this run's steps; its final state is scored
+            message = f"{run.run_id}: its commits cannot be read ({type(error).__name__}: {error})"
+            self._notify(Event(Phase.SCORE, 0, 0, message, problem=True))
+        yield Unit(run, task, None, frozenset(), (FINAL, run.run_id))
+
+    def _commit_units(self, run: RunDir, task: PreparedTask) -> Iterator[Unit]:
+        record, repository = run.record, run.repository()
+        if repository is None:
+            return
+        try:
+            tracked = tracked_paths(repository, record.commits) & self._image_paths(task.info.name)
+            distinct = {commit.state: commit for commit in reversed(record.commits)}
+            ordered = [commit for commit in record.commits if distinct[commit.state] is commit]
+            for commit in _spaced(ordered, self._max_checkpoints):
+                lacking = sorted(path.hex() for path in tracked - _tracked_by(repository, commit))
+                yield Unit(run, task, commit, tracked, (task.verifier_hash, commit.state, *lacking))
+        finally:
+            repository.close()
+
+    @cache  # noqa: B019  # lives as long as one scoring pass
+    def _image_paths(self, task: str) -> frozenset[bytes]:
+        baseline = self._store.path / "tasks" / f"{task}.baseline.tar.zst"
+        return frozenset(list_workspace(baseline).files) if baseline.is_file() else frozenset()
+
+
+def _tracked_by(repository: Repository, commit: Commit) -> set[bytes]:
+    try:
+        return {path for path, _ in repository.files(commit.tree.encode())}
+    except TreeTooLarge:
+        return set()
+
+
+def _spaced(commits: list[Commit], most: int | None) -> list[Commit]:
+    """At most `most` commits: the first, the last and others evenly between."""
+    if most is None or len(commits) <= most:
+        return commits
+    if most == 1:
+        return commits[-1:]
+    return [commits[round(i * (len(commits) - 1) / (most - 1))] for i in range(most)]
