@@ -54,7 +54,12 @@ class Scorer:
         """
         groups = await to_its_end(self._groups, only)
         self._total = sum(self._chosen(unit) for group in groups for unit in group)
-        self._notify(Event(Phase.SCORE, 0, self._total, "states to score"))
+        todo = []
+        for group in groups:
+            known = self._known(group)
+            self._hand_over(group, known, tell=False) if known else todo.append(group)
+        already = f"{self._done} states were scored before" if self._done else "states to score"
+        self._notify(Event(Phase.SCORE, self._done, self._total, already))
         slots = asyncio.Semaphore(self._spec.concurrency)
 
         async def untimed(group: list[Unit]) -> None:
@@ -62,10 +67,10 @@ class Scorer:
                 await self._settle(group)
 
         async with asyncio.TaskGroup() as tasks:
-            for group in groups:
+            for group in todo:
                 if not group[0].task.info.timed:
                     tasks.create_task(untimed(group))
-        for group in groups:
+        for group in todo:
             if group[0].task.info.timed:
                 await self._settle(group)
         return Tally(self._total, self._ran, self._unscored)
@@ -81,19 +86,27 @@ class Scorer:
         """Whether a unit's run was asked for; the others may lend their scores."""
         return self._only is None or unit.run.run_id in self._only
 
+    def _known(self, group: list[Unit]) -> StateScore | None:
+        """The score of a state that needs no (further) verification, whichever of its runs holds it."""
+        owner = max(group, key=lambda unit: len(self._settled(unit)))
+        done = self._settled(owner)
+        enough = len(done) >= self._wanted(owner) or (done and done[-1].status is VerificationStatus.TIMEOUT)
+        return owner.score() if enough else None
+
     async def _settle(self, group: list[Unit]) -> None:
         """Bring one state to its full number of verifications and hand the score to every run that holds it."""
         owner = max(group, key=lambda unit: (len(self._settled(unit)), self._chosen(unit)))
-        score = await self._verify(owner)
+        self._hand_over(group, await self._verify(owner), tell=True)
+
+    def _hand_over(self, group: list[Unit], score: StateScore, *, tell: bool) -> None:
         for unit in filter(self._chosen, group):
-            if unit is not owner and len(self._settled(unit)) < len(score.verifications):
+            if len(self._settled(unit)) < len(score.verifications):
                 unit.run.write_score(score.model_copy(update={"state": unit.state}))
             self._done += 1
             self._unscored += score.value is None
-            shown = "no score" if score.value is None else f"{score.value:.4f}"
-            what = unit.commit.sha[:8] if unit.commit else FINAL
-            message = f"{unit.run.run_id} {what}: {shown}"
-            self._notify(Event(Phase.SCORE, self._done, self._total, message, problem=score.value is None))
+            if tell:
+                message = f"{unit.run.run_id} {unit.commit.sha[:8] if unit.commit else FINAL}: {_shown(score)}"
+                self._notify(Event(Phase.SCORE, self._done, self._total, message, problem=score.value is None))
 
     def _settled(self, unit: Unit) -> tuple[Verification, ...]:
         """Verifications that count; those that the environment failed are done again."""
@@ -105,10 +118,7 @@ class Scorer:
         return scoring.repeats_timed if unit.task.info.timed else scoring.repeats
 
     async def _verify(self, unit: Unit) -> StateScore:
-        done = list(self._settled(unit))
-        score = unit.score() if done else None
-        if score and (len(done) >= self._wanted(unit) or done[-1].status is VerificationStatus.TIMEOUT):
-            return score
+        done, score = list(self._settled(unit)), None
         scratch = scratch_name(self._store.path / "verify")
         scratch.mkdir()
         try:
@@ -160,6 +170,15 @@ class Scorer:
             )
         self._ran += 1
         return _verification(outcome, started, timeout, alone=timed)
+
+
+def _shown(score: StateScore) -> str:
+    """A score for a line of progress; without one, why, and the last that the verifier printed."""
+    if score.value is not None:
+        return f"{score.value:.4f}"
+    verification = score.verifications[0]
+    last = verification.output.strip().rsplit("\n", 1)[-1].strip()
+    return f"no score: {verification.reason}" + (f" ({last[:120]})" if last else "")
 
 
 def _build_state(unit: Unit, scratch: Path) -> State | str:

@@ -10,7 +10,7 @@ import signal
 import socket
 import time
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 from . import layers
 
@@ -81,25 +81,19 @@ class Running:
         self._out, child_out = os.pipe()
         failed, report = os.pipe()
         ready, go = os.pipe()
+        handles = Handles(child_in, child_out, self._stderr, theirs.fileno(), report)
         if maps:
             layers.prctl(layers.PR_SET_DUMPABLE, 1)  # else this process may not write the child's id maps
         self.pid = layers.clone_into_namespaces() if maps else os.fork()
         if self.pid == 0:
-            try:
-                layers.prctl(layers.PR_SET_PDEATHSIG, signal.SIGKILL)
-                os.close(go)
-                os.read(ready, 1)  # returns when the parent has written the maps
-                become(Handles(child_in, child_out, self._stderr, theirs.fileno(), report))
-            except BaseException as error:
-                try:
-                    os.write(report, repr(error).encode()[:2000])
-                except OSError:
-                    os.write(4, repr(error).encode()[:2000])
-            finally:
-                os._exit(127)
+            _begin(become, handles, ready, go)
         for handle in (child_in, child_out, report, ready):
             os.close(handle)
         theirs.close()
+        self._release(maps, go, failed)
+
+    def _release(self, maps: tuple[int, int, bool] | None, go: int, failed: int) -> None:
+        """Write the id maps of the waiting child, let it go on by closing `go`, and see that its program starts."""
         try:
             if maps:
                 uid, gid, privileged = maps
@@ -112,7 +106,7 @@ class Running:
             self.close()
             raise
         finally:
-            if go >= 0:
+            if go >= 0:  # only now: a child that has no maps must not go on
                 os.close(go)
             os.close(failed)
 
@@ -233,6 +227,22 @@ class Running:
         os.close(self._stderr)
         self._channel.close()
         shutil.rmtree(self.scratch, ignore_errors=True)
+
+
+def _begin(become: Callable[[Handles], None], handles: Handles, ready: int, go: int) -> NoReturn:
+    """In the child: wait until the parent has written the id maps, then turn into the program or tell why not."""
+    try:
+        layers.prctl(layers.PR_SET_PDEATHSIG, signal.SIGKILL)
+        os.close(go)
+        os.read(ready, 1)
+        become(handles)
+    except BaseException as error:
+        try:
+            os.write(handles.report, repr(error).encode()[:2000])
+        except OSError:
+            os.write(4, repr(error).encode()[:2000])
+    finally:
+        os._exit(127)
 
 
 def kill_group(leader: int) -> None:
