@@ -190,3 +190,15 @@ def test_no_task_is_named_in_the_agents_room() -> None:
     common = {"evaluate", "baseline", "driver", "bench", "main"}
     for word in {*names, *starters} - common:
         assert not re.search(rf"\b{re.escape(word)}\b", text), word
+
+
+@pytest.mark.sandbox
+def test_a_run_that_never_saw_a_score_says_so(tmp_path: Path) -> None:
+    source = directory(
+        tmp_path,
+        instruction__md="You may edit `knob.py`.\n\n## Local evaluation\n\n```\npython3 no_such_file.py\n```\n",
+        knob__py="KNOB = 4\n",
+    )
+    report, _ = search(tmp_path, source, rounds=2, seed=1)
+    assert "the local evaluation never gave a score" in report["problem"]
+    assert "no_such_file.py" in report["problem"]

@@ -17,6 +17,7 @@ from loopscope.engine.jobs import TrialOutcome, between, seconds
 from loopscope.engine.plan import Plan, RunPlan, versions
 from loopscope.engine.reading import RepositoryReading, read_repository
 from loopscope.models import LimitState, PreparedTask, Problem, RunRecord, RunStatus, Timings, Usage
+from loopscope.models.annotation import PROBLEM_KEY
 from loopscope.records import publish, read_model, remove_tree, scratch_name, write_bytes, write_model
 from loopscope.records.workspace import compress
 
@@ -94,11 +95,14 @@ def _ending(outcome: TrialOutcome, *, has_workspace: bool) -> Ending:
 
 def _trial_ending(outcome: TrialOutcome) -> Ending:
     failure, result = outcome.failure, outcome.result
+    metadata = (result.agent_result.metadata if result and result.agent_result else None) or {}
+    reported = metadata.get(PROBLEM_KEY)
+    said = (problem("agent_report", "agent", str(reported)),) if reported else ()
     if failure is None:
-        return Ending(RunStatus.COMPLETED)
+        return Ending(RunStatus.COMPLETED, said)
     kind, message = failure
     if kind == "AgentTimeoutError":
-        return Ending(RunStatus.DEADLINE)
+        return Ending(RunStatus.DEADLINE, said)
     if result is None or (result.agent_setup is None and result.agent_execution is None):
         return Ending(RunStatus.ENVIRONMENT_ERROR, (problem(kind, NOT_STARTED, message),))
     if kind == TOO_LARGE:

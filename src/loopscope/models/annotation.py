@@ -8,6 +8,8 @@ from pydantic import Field
 
 from loopscope.models.base import Record
 
+PROBLEM_KEY = "problem"
+"""Key in the metadata an agent reports to Harbor: one line on what kept it from working, for the run's record."""
 ANNOTATION_KEY = "loopscope"
 """Key of the block in `step.extra`."""
 

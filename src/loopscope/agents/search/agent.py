@@ -18,6 +18,7 @@ from loopscope.agents.atif import TranscriptWriter
 from loopscope.agents.search.loop import Progress, SearchLoop
 from loopscope.agents.search.reading import Reading, read_instruction
 from loopscope.agents.search.workspace import Workspace
+from loopscope.models.annotation import PROBLEM_KEY
 
 _LIST_COMMAND = "find . -maxdepth 4 -type f -not -path './.git/*' -printf '%P\\n' | head -n 2000"
 _SHARE_OF_BUDGET = 0.95
@@ -77,6 +78,8 @@ class SearchAgent(BaseAgent):
 
         def report(progress: Progress) -> None:
             context.metadata = {**asdict(progress), "seed": self._options.seed, "tool_calls": transcript.calls}
+            if progress.best is None and progress.blind:
+                context.metadata[PROBLEM_KEY] = progress.blind
 
         try:
             workspace = Workspace(environment, transcript)

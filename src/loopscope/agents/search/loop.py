@@ -55,6 +55,8 @@ class Progress:
     best: str | None = None
     best_round: int = 0
     stopped: str = "cancelled"
+    blind: str = ""
+    """Why the untouched files had no local score; a run that never sees one searches blindly."""
     slowest_round: float = 0.0
     timeout: float = _FIRST_TIMEOUT_SEC
     noise: float = 0.0
@@ -136,6 +138,9 @@ class SearchLoop:
             scores.append(again)
             self.progress.noise = abs(again.value - first.value)
         measured = _better(scores)
+        if measured is None:
+            last = outcome.output.strip().rsplit("\n", 1)[-1][-200:]
+            self.progress.blind = f"the local evaluation never gave a score ({outcome.status.value}: {last})"
         self.progress.baseline = self.progress.best = measured.text if measured else None
         self.report(self.progress)
         await self.ws.journal(journal.baseline_entry([m.text for m in scores], "change one thing at a time"))
