@@ -1,0 +1,29 @@
+"""What a verifier's judgement must look like, for the tests of the built-in tasks."""
+
+from __future__ import annotations
+
+import os
+
+from sandboxed import Scored
+
+MAIN_FILE = {"addition_chains": "chains.py", "csv_groupby": "groupby.c", "coupled_forecast": "forecast.py"}
+STARTER_AT_MOST = {"addition_chains": 0.0, "csv_groupby": 0.15, "coupled_forecast": 0.01}
+"""The starter is its own baseline; the timed one may seem a little faster than itself on a busy machine."""
+LEVELS = ["", "namespaces", *(["uid"] if os.geteuid() == 0 else []), "process"]
+"""Of the guard: the strongest that there is, and the others that this user has in a sandbox."""
+
+
+def valid(scored: Scored) -> dict[str, float]:
+    """The reward file, which is numeric whatever happened."""
+    assert scored.reward is not None, scored.output
+    for key, value in scored.reward.items():
+        assert isinstance(value, int | float), (key, value)
+        assert not isinstance(value, bool)
+    assert 0 <= scored.reward["reward"] <= 1
+    return scored.reward
+
+
+def assert_worthless(scored: Scored, what: str) -> None:
+    reward = valid(scored)
+    assert (reward["reward"], reward["correctness"]) == (0, 0), (what, scored)
+    assert scored.details["reason"], what
