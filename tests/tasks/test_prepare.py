@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import functools
 import os
 import shutil
 from pathlib import Path
@@ -16,6 +17,8 @@ from loopscope.tasks import TaskError, TaskSource, builtin_names, prepare_task, 
 from loopscope.tasks.copying import tree_hash
 from loopscope.tasks.prepare import budget_text
 
+prepare = functools.partial(prepare_task, publish=publish)
+
 
 @pytest.fixture
 def source(tmp_path: Path) -> TaskSource:
@@ -23,7 +26,7 @@ def source(tmp_path: Path) -> TaskSource:
 
 
 def test_the_study_holds_a_copy_with_the_addition(source: TaskSource, tmp_path: Path) -> None:
-    prepared = prepare_task(source, tmp_path / "study", budget_sec=5400)
+    prepared = prepare(source, tmp_path / "study", budget_sec=5400)
     copy = prepared_dir(tmp_path / "study", "mine")
     text = (copy / "instruction.md").read_text()
     assert text.startswith("# Do it\n")
@@ -38,21 +41,21 @@ def test_the_study_holds_a_copy_with_the_addition(source: TaskSource, tmp_path: 
 
 
 def test_without_record_keeping_the_copy_is_exact(source: TaskSource, tmp_path: Path) -> None:
-    prepare_task(source, tmp_path / "study", record_keeping=False)
+    prepare(source, tmp_path / "study", record_keeping=False)
     assert tree_hash(prepared_dir(tmp_path / "study", "mine")) == tree_hash(source.directory)
 
 
 def test_doing_it_again_changes_nothing(source: TaskSource, tmp_path: Path) -> None:
-    first = prepare_task(source, tmp_path / "study")
+    first = prepare(source, tmp_path / "study")
     before = {p: p.lstat().st_mtime_ns for p in (tmp_path / "study").rglob("*") if p.is_file()}
-    assert prepare_task(source, tmp_path / "study") == first
+    assert prepare(source, tmp_path / "study") == first
     assert {p: p.lstat().st_mtime_ns for p in (tmp_path / "study").rglob("*") if p.is_file()} == before
 
 
 def test_a_lost_record_is_written_again(source: TaskSource, tmp_path: Path) -> None:
-    first = prepare_task(source, tmp_path / "study")
+    first = prepare(source, tmp_path / "study")
     (tmp_path / "study/tasks/mine.json").unlink()
-    assert prepare_task(source, tmp_path / "study") == first
+    assert prepare(source, tmp_path / "study") == first
     assert (tmp_path / "study/tasks/mine.json").is_file()
 
 
@@ -75,29 +78,29 @@ def test_a_power_cut_leaves_nothing_half_done(source: TaskSource, tmp_path: Path
         done.append(target.name)
 
     with pytest.raises(PowerCut):
-        prepare_task(source, study, publish=cut)
+        prepare(source, study, publish=cut)
     assert sorted(done) == ["mine"][:survives]
-    prepared = prepare_task(source, study, publish=publish)
+    prepared = prepare(source, study)
     assert prepared.content_hash == tree_hash(prepared_dir(study, "mine"))
     assert StudyStore(study).task("mine") == prepared
 
 
 def test_what_was_guessed_is_kept_with_the_task(source: TaskSource, tmp_path: Path) -> None:
-    notes = prepare_task(source, tmp_path / "study").notes
+    notes = prepare(source, tmp_path / "study").notes
     assert any("metadata.loopscope.timed is not set" in note for note in notes), notes
     assert StudyStore(tmp_path / "study").task("mine").notes == notes
 
 
 def test_a_torn_record_is_named(source: TaskSource, tmp_path: Path) -> None:
-    prepare_task(source, tmp_path / "study")
+    prepare(source, tmp_path / "study")
     (tmp_path / "study/tasks/mine.json").write_text('{"info": ')
     with pytest.raises(TaskError, match=r"mine\.json: is no record .*restore"):
-        prepare_task(source, tmp_path / "study")
+        prepare(source, tmp_path / "study")
 
 
 @pytest.mark.parametrize("side", ["source", "copy", "budget", "record"])
 def test_a_study_never_changes_under_itself(source: TaskSource, tmp_path: Path, side: str) -> None:
-    prepared = prepare_task(source, tmp_path / "study")
+    prepared = prepare(source, tmp_path / "study")
     budget = None
     if side == "source":
         (source.directory / "tests" / "test.sh").write_text("echo 0\n")
@@ -109,22 +112,22 @@ def test_a_study_never_changes_under_itself(source: TaskSource, tmp_path: Path, 
         other = prepared.model_copy(update={"content_hash": "0" * 64})
         (tmp_path / "study/tasks/mine.json").write_text(other.model_dump_json())
     with pytest.raises(TaskError, match="new directory"):
-        prepare_task(source, tmp_path / "study", budget_sec=budget)
+        prepare(source, tmp_path / "study", budget_sec=budget)
 
 
 def test_what_decides_a_score_has_a_hash_of_its_own(source: TaskSource, tmp_path: Path) -> None:
-    first = prepare_task(source, tmp_path / "a")
+    first = prepare(source, tmp_path / "a")
     (source.directory / "instruction.md").write_text("# Do it well\n")
     (source.directory / "solution" / "solve.sh").write_text("false\n")
-    other_words = prepare_task(source, tmp_path / "b")
+    other_words = prepare(source, tmp_path / "b")
     assert other_words.verifier_hash == first.verifier_hash
     assert other_words.content_hash != first.content_hash
     (source.directory / "tests" / "helper.py").write_text("x = 1\n")
-    assert prepare_task(source, tmp_path / "c").verifier_hash != first.verifier_hash
+    assert prepare(source, tmp_path / "c").verifier_hash != first.verifier_hash
     (source.directory / "tests" / "helper.py").unlink()
     with (source.directory / "task.toml").open("a") as file:
         file.write("[environment]\nmemory_mb = 77\n")
-    assert prepare_task(source, tmp_path / "d").verifier_hash != first.verifier_hash
+    assert prepare(source, tmp_path / "d").verifier_hash != first.verifier_hash
 
 
 def test_modes_and_times_are_kept(source: TaskSource, tmp_path: Path) -> None:
@@ -132,7 +135,7 @@ def test_modes_and_times_are_kept(source: TaskSource, tmp_path: Path) -> None:
     file.chmod(0o750)
     os.utime(file, ns=(10**18, 10**18 + 7))
     os.utime(source.directory / "environment", ns=(10**18, 10**18 + 9))
-    prepare_task(source, tmp_path / "study")
+    prepare(source, tmp_path / "study")
     copy = prepared_dir(tmp_path / "study", "mine") / "environment"
     assert (copy / "start.py").stat().st_mode & 0o777 == 0o750
     assert (copy / "start.py").stat().st_mtime_ns == 10**18 + 7
@@ -140,22 +143,22 @@ def test_modes_and_times_are_kept(source: TaskSource, tmp_path: Path) -> None:
 
 
 def test_the_hash_does_not_depend_on_umask_time_or_litter(source: TaskSource, tmp_path: Path) -> None:
-    first = prepare_task(source, tmp_path / "a")
+    first = prepare(source, tmp_path / "a")
     (source.directory / "environment" / "start.py").chmod(0o600)
     os.utime(source.directory / "instruction.md", (1, 1))
     (source.directory / "tests" / "__pycache__").mkdir()
     (source.directory / "tests" / "__pycache__" / "x.pyc").write_bytes(b"x")
     (source.directory / ".git").mkdir()
     (source.directory / ".git" / "config").write_text("[core]\n")
-    assert prepare_task(source, tmp_path / "b").content_hash == first.content_hash
+    assert prepare(source, tmp_path / "b").content_hash == first.content_hash
     assert not (prepared_dir(tmp_path / "b", "mine") / ".git").exists()
     (source.directory / "environment" / "start.py").chmod(0o755)
-    assert prepare_task(source, tmp_path / "c").content_hash != first.content_hash
+    assert prepare(source, tmp_path / "c").content_hash != first.content_hash
 
 
 def test_links_inside_the_task_stay_links(source: TaskSource, tmp_path: Path) -> None:
     (source.directory / "environment" / "alias.py").symlink_to("start.py")
-    prepare_task(source, tmp_path / "study", publish=publish)
+    prepare(source, tmp_path / "study")
     copy = prepared_dir(tmp_path / "study", "mine") / "environment" / "alias.py"
     assert copy.is_symlink()
     assert os.readlink(copy) == "start.py"
@@ -165,19 +168,19 @@ def test_links_inside_the_task_stay_links(source: TaskSource, tmp_path: Path) ->
 def test_links_out_of_the_task_are_refused(source: TaskSource, tmp_path: Path, target: str) -> None:
     (source.directory / "environment" / "leak").symlink_to(target)
     with pytest.raises(TaskError, match="link out of the task"):
-        prepare_task(source, tmp_path / "study")
+        prepare(source, tmp_path / "study")
     assert not list((tmp_path / "study" / "tasks").iterdir())
 
 
 def test_pipes_are_refused(source: TaskSource, tmp_path: Path) -> None:
     os.mkfifo(source.directory / "tests" / "pipe")
     with pytest.raises(TaskError, match="neither a file"):
-        prepare_task(source, tmp_path / "study")
+        prepare(source, tmp_path / "study")
 
 
 @pytest.mark.parametrize("name", builtin_names())
 def test_prepared_tasks_are_tasks_to_harbor(name: str, tmp_path: Path) -> None:
-    prepared = prepare_task(resolve(name, tmp_path), tmp_path / "study")
+    prepared = prepare(resolve(name, tmp_path), tmp_path / "study")
     task = Task(prepared_dir(tmp_path / "study", name))
     assert task.name == name
     assert "output/journal.md" in task.instruction

@@ -21,7 +21,7 @@ from loopscope.tasks.errors import TaskError
 from loopscope.tasks.load import read_task
 
 Publish = Callable[[Path, Path], object]
-"""Gives a finished file or directory its name on the same file system, all at once."""
+"""Gives a finished file or directory its name on the same file system: whole and durably, or not at all."""
 
 _ADDITION = Path(__file__).with_name("record_keeping.md")
 _DECIDES_A_SCORE = ("verifier", "environment", "optimization")
@@ -38,12 +38,12 @@ def prepare_task(
     *,
     budget_sec: float | None = None,
     record_keeping: bool = True,
-    publish: Publish = Path.rename,
+    publish: Publish,
 ) -> PreparedTask:
     """Copy a task to `study_dir/tasks/<name>/` and write `tasks/<name>.json` beside it.
 
     `budget_sec` is the agent's wall clock (the task's own by default), which the record-keeping addition states.
-    `publish` makes what is written last; a study passes one that also survives a power cut (`records.publish`).
+    `publish` makes what is written last, power cut or not: `records.publish`, which this room may not import.
     Everything unfinished lies in a `.tmp-` directory. Doing it again is free and changes nothing.
 
     Raises `TaskError` when the task is unusable, or when the study already holds a different version of it: a study's
