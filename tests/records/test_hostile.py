@@ -10,7 +10,7 @@ from git_work import Work
 
 from loopscope.records import repository as room
 from loopscope.records.history import read_history
-from loopscope.records.repository import Repository, TreeTooLarge
+from loopscope.records.repository import Repository, TreeTooLarge, TreeUnreadable
 from loopscope.records.salvage import salvage
 
 EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
@@ -146,3 +146,18 @@ def test_names_that_would_climb_out_of_a_tree_are_skipped(work, tmp_path):
     forged = [c for c in read_history(repository).commits if c.message == "forged\n"]
     for commit in forged:  # a reader may also refuse the whole tree
         assert {path for path, _ in repository.files(commit.tree.encode())} <= {b"ok"}
+
+
+@pytest.mark.parametrize("lost", ["tree", "blob"])
+def test_a_damaged_commit_is_never_taken_for_a_smaller_one(work, tmp_path, lost):
+    work.write("src/a.py", "0")
+    work.write("b.py", "1")
+    work.commit("base")
+    path = {"tree": "HEAD:src", "blob": "HEAD:src/a.py"}[lost]
+    sha = work.git("rev-parse", path)
+    (work.path / ".git/objects" / sha[:2] / sha[2:]).unlink()
+    salvage(work.tar(tmp_path / "w.tar"), tmp_path / "clean")
+    repository = Repository(tmp_path / "clean")
+    (commit,) = read_history(repository).commits
+    with pytest.raises(TreeUnreadable, match="missing or damaged"):
+        repository.write_state(commit.tree.encode(), tmp_path / "s.tar", 0)

@@ -13,7 +13,7 @@ from dulwich.ignore import IgnoreFilter
 
 from loopscope.models import Commit, PreparedTask, Problem
 from loopscope.records.history import read_history
-from loopscope.records.repository import Repository, TreeTooLarge
+from loopscope.records.repository import Repository, TreeUnreadable
 from loopscope.records.salvage import Salvage, salvage
 from loopscope.records.workspace import FileEntry, Listing, list_workspace
 
@@ -130,7 +130,7 @@ def audit_initial(
     """Compare a first commit with the untouched workspace, path by path."""
     try:
         files = dict(repository.files(commit.tree.encode()))
-    except TreeTooLarge:
+    except TreeUnreadable:
         return Initial.CHANGED
     if any(path in baseline and baseline[path] != entry for path, entry in files.items()):
         return Initial.CHANGED
@@ -146,7 +146,7 @@ def audit_initial(
 def _differs(repository: Repository, head: Commit, listing: Listing) -> bool:
     try:
         files = dict(repository.files(head.tree.encode()))
-    except TreeTooLarge:
+    except TreeUnreadable:
         return True
     ignored = _ignore_filter(repository, head)
     return any(

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from loopscope.models import Commit
-from loopscope.records.repository import Repository, TreeTooLarge
+from loopscope.records.repository import Repository, TreeUnreadable
 from loopscope.records.workspace import SNAPSHOTS, is_scored, member_path, open_tar
 
 
@@ -66,7 +66,7 @@ def tracked_paths(repository: Repository, commits: tuple[Commit, ...]) -> frozen
     """Paths of all files in all commits of a run."""
     paths: set[bytes] = set()
     for tree in {commit.tree for commit in commits}:
-        with contextlib.suppress(TreeTooLarge):  # that commit itself will have no score
+        with contextlib.suppress(TreeUnreadable):  # that commit itself will have no score
             paths.update(path for path, _ in repository.files(tree.encode()))
     return frozenset(paths)
 

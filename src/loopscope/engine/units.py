@@ -10,7 +10,7 @@ from loopscope.engine.events import Event, Notify, Phase
 from loopscope.engine.states import tracked_paths
 from loopscope.models import Commit, PreparedTask, RunStatus, StateScore
 from loopscope.records import FINAL, RecordError, RunDir, StudyStore
-from loopscope.records.repository import Repository, TreeTooLarge
+from loopscope.records.repository import Repository, TreeUnreadable
 from loopscope.records.workspace import list_workspace
 
 
@@ -91,7 +91,7 @@ class UnitFinder:
 def _tracked_by(repository: Repository, commit: Commit) -> set[bytes]:
     try:
         return {path for path, _ in repository.files(commit.tree.encode())}
-    except TreeTooLarge:
+    except TreeUnreadable:
         return set()
 
 

@@ -20,7 +20,7 @@ from pydantic import BaseModel, ConfigDict
 
 from loopscope.models import Commit, RunRecord
 from loopscope.records import Repository
-from loopscope.records.repository import TreeTooLarge
+from loopscope.records.repository import TreeUnreadable
 
 EPS = Decimal("0.01")
 _WORD = re.compile(r"[^\W\d_]+")
@@ -136,7 +136,7 @@ def _decide_one(
         return Decision(True, "its tree cannot be read; uncertain commits stay")
     try:
         changed = repository.changed_paths(previous.tree.encode(), commit.tree.encode())
-    except TreeTooLarge as error:
+    except TreeUnreadable as error:
         return Decision(True, f"not compared: {error}; uncertain commits stay")
     if not changed and commit.tree != previous.tree:
         return Decision(True, "its tree differs in what cannot be read; uncertain commits stay")

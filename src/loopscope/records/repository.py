@@ -32,7 +32,11 @@ _OUTPUT = b"output"
 _TREE = 0o040000
 
 
-class TreeTooLarge(RecordError):
+class TreeUnreadable(RecordError):
+    """A tree, or a file of it, is missing or damaged: what is left of it must not pass for the whole."""
+
+
+class TreeTooLarge(TreeUnreadable):
     """A tree has more entries, or is deeper, than is read."""
 
 
@@ -120,6 +124,7 @@ class Repository:
         """Scored files of a tree: (path, entry). Submodules and unsafe names are skipped.
 
         Raises:
+            TreeUnreadable: some of it is missing or damaged.
             TreeTooLarge: it holds more than MAX_ENTRIES entries or lies deeper than MAX_DEPTH.
         """
         for path, entry in self._walk(tree_id, b"", count(1)):
@@ -138,8 +143,10 @@ class Repository:
         tree = self.tree(tree_id)
         if prefix.count(b"/") > MAX_DEPTH:
             raise TreeTooLarge(f"a tree deeper than {MAX_DEPTH} directories")
+        if tree is None:
+            raise TreeUnreadable(f"the tree {tree_id.decode('ascii', 'replace')} is missing or damaged")
         found = {}
-        for entry in tree.items() if tree is not None else ():
+        for entry in tree.items():
             if next(entries) > MAX_ENTRIES:
                 raise TreeTooLarge(f"a tree with more than {MAX_ENTRIES} entries")
             if entry.path in (b"", b".", b"..") or b"/" in entry.path or entry.path.lower() == b".git":
@@ -177,7 +184,7 @@ class Repository:
             for path, entry in self.files(tree_id):
                 data = self.blob(entry.blob)
                 if data is None:
-                    continue
+                    raise TreeUnreadable(f"the file {path.decode('utf-8', 'replace')!r} is missing or damaged")
                 info = tarfile.TarInfo("./" + path.decode("utf-8", "surrogateescape"))
                 info.mtime = mtime
                 if entry.mode == 0o120000:
@@ -191,7 +198,7 @@ class Repository:
         return written
 
     def changed_paths(self, old: bytes | None, new: bytes) -> set[bytes]:
-        """Paths whose file differs between two trees (None: the empty tree); TreeTooLarge as for `files`."""
+        """Paths whose file differs between two trees (None: the empty tree); TreeUnreadable as for `files`."""
         return {change.path for change in self._changes(old, new, b"", count(1))}
 
     def diff(self, old: str | None, new: str, *, max_bytes: int = 512 << 10) -> list[FileDiff]:
@@ -203,7 +210,7 @@ class Repository:
             max_bytes: after this much text, files are named without their lines.
 
         Raises:
-            TreeTooLarge: as for `files`.
+            TreeUnreadable: as for `files`.
         """
         diffs, left = [], max_bytes
         for change in self._changes(old.encode() if old else None, new.encode(), b"", count(1)):
