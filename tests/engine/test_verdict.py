@@ -73,3 +73,16 @@ def test_no_bytes_break_it(json, txt):
     verdict = read_verdict(json, txt)
     assert (verdict.reward is not None) == (verdict.status is S.OK)
     assert verdict.reward is None or verdict.reward.is_finite()
+
+
+@pytest.mark.parametrize(
+    ("written", "reward"),
+    [("0e9999", "0"), ("-0.0", "0"), ("0." + "3" * 400, "0." + "3" * 50), ("1e-250", "1e-250")],
+)
+def test_numbers_that_would_break_arithmetic_are_tamed(written, reward):
+    assert read_verdict(f'{{"reward": {written}}}'.encode(), None).reward == Decimal(reward)
+
+
+@pytest.mark.parametrize("text", [b"1_0", "٣".encode(), b"0x10", b"1 2", b"inf", b"1e99999999"])
+def test_what_only_python_takes_for_a_number_is_none(text):
+    assert read_verdict(None, text).status is S.UNREADABLE

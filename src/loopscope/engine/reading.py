@@ -30,8 +30,9 @@ class RepositoryReading:
     problems: list[Problem] = field(default_factory=list)
 
     def note(self, kind: str, message: str) -> None:
-        """Add a problem of the harvest stage."""
-        self.problems.append(Problem(kind=kind, stage="harvest", message=message))
+        """Add a problem of the harvest stage; what is no text is shown escaped."""
+        text = message.encode("utf-8", "backslashreplace").decode()
+        self.problems.append(Problem(kind=kind, stage="harvest", message=text))
 
 
 def read_repository(folder: Path, baseline: Path, task: PreparedTask) -> RepositoryReading:

@@ -80,8 +80,9 @@ def publish_failure(plan: Plan, run: RunPlan, problem: Problem) -> RunRecord:
 
 
 def problem(kind: str, stage: str, message: str) -> Problem:
-    """A problem with its message on one line."""
-    return Problem(kind=kind, stage=stage, message=" ".join(message.split())[:2000])
+    """A problem with its message on one line; what is no text (bytes of an agent's file names) is shown escaped."""
+    text = message.encode("utf-8", "backslashreplace").decode()
+    return Problem(kind=kind, stage=stage, message=" ".join(text.split())[:2000])
 
 
 def _ending(outcome: TrialOutcome, *, has_workspace: bool) -> Ending:

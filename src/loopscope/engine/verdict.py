@@ -7,13 +7,18 @@ must become missing, never zero and never an exception that takes the rest of th
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, field
-from decimal import Decimal, InvalidOperation
+from decimal import Context, Decimal, InvalidOperation
 
 from loopscope.models import VerificationStatus
 
 MAX_REWARD_FILE = 1 << 20
 _MAX_METRICS = 200
+_PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,6})?", re.ASCII)
+_DIGITS = 50
+"""Significant digits that are kept; no verifier measures so many."""
+_ROUND = Context(prec=_DIGITS)
 _LARGEST = 300
 """Decimal exponent beyond which a number is no score (and no double)."""
 
@@ -102,13 +107,20 @@ def _reward(value: Json, metrics: dict[str, Decimal]) -> Verdict:
 
 
 def _number(value: str | Decimal) -> Decimal | None:
-    try:
-        number = Decimal(value.strip()) if isinstance(value, str) else value
-    except InvalidOperation:
+    if isinstance(value, str):
+        if not _PLAIN.fullmatch(value.strip()):
+            return None
+        try:
+            value = Decimal(value.strip())
+        except InvalidOperation:
+            return None
+    if not value.is_finite():
         return None
-    if not number.is_finite() or (number and abs(number.adjusted()) > _LARGEST):
+    if not value:
+        return Decimal(0)  # a zero's exponent says nothing
+    if abs(value.adjusted()) > _LARGEST:
         return None
-    return number
+    return value if len(value.as_tuple().digits) <= _DIGITS else _ROUND.create_decimal(value)
 
 
 def _collect(value: dict[str, Json], prefix: str, into: dict[str, Decimal], depth: int = 8) -> None:

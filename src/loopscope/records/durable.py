@@ -83,6 +83,8 @@ def _sync_all(path: Path) -> None:
 
 
 def _fsync_file(path: Path) -> None:
+    if path.is_symlink():  # kept by its directory
+        return
     fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
     try:
         os.fsync(fd)

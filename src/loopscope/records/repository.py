@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import io
 import tarfile
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -25,6 +26,8 @@ from loopscope.records.workspace import FileEntry, is_bookkeeping
 MAX_DIFF_BYTES = 256 << 10
 MAX_DIFF_LINES = 5_000
 """A file larger than this on either side is not compared line by line."""
+MAX_EQUAL_PAIRS = 3_000_000
+"""Nor are files with so many pairs of equal lines, which comparing takes time quadratic in."""
 MAX_ENTRIES = 200_000
 MAX_DEPTH = 64
 """Entries and depth of a tree that are read: shared subtrees make exponentially many files of a few bytes."""
@@ -64,6 +67,11 @@ class FileDiff:
     """Why there is no text, or that it was cut."""
 
 
+def _equal_pairs(one: list[str], other: list[str]) -> int:
+    counts = Counter(other)
+    return sum(n * counts[line] for line, n in Counter(one).items())
+
+
 class Repository:
     """A bare repository made by `salvage`."""
 
@@ -85,12 +93,15 @@ class Repository:
         return self._repo.object_store
 
     def tree(self, tree_id: bytes) -> Tree | None:
-        """A tree object; None when it is missing or no tree."""
+        """A tree object; None when it is missing, damaged or no tree."""
         try:
             obj = self._store[ObjectID(tree_id)]
+            if isinstance(obj, Tree):
+                obj.items()  # parsed on first access: here, where a damaged one costs only itself
+                return obj
         except Exception:  # dulwich raises many kinds on damaged objects
             return None
-        return obj if isinstance(obj, Tree) else None
+        return None
 
     def blob(self, blob_id: bytes) -> bytes | None:
         """A file's bytes; None when missing or no file."""
@@ -230,7 +241,7 @@ class Repository:
         if max(len(before), len(after)) > MAX_DIFF_BYTES:
             return FileDiff(name, change, "", 0, 0, f"too large to compare: {len(before)} to {len(after)} bytes")
         texts = [side.decode("utf-8", "replace").splitlines() for side in (before, after)]
-        if max(map(len, texts)) > MAX_DIFF_LINES:
+        if max(map(len, texts)) > MAX_DIFF_LINES or _equal_pairs(*texts) > MAX_EQUAL_PAIRS:
             return FileDiff(name, change, "", 0, 0, f"too long to compare: {len(texts[0])} to {len(texts[1])} lines")
         lines = list(difflib.unified_diff(texts[0], texts[1], lineterm=""))[2:]
         added = sum(line.startswith("+") for line in lines)

@@ -49,6 +49,11 @@ class _Budget:
     def __init__(self) -> None:
         self.left = MAX_TOTAL
 
+    def check(self) -> None:
+        """Stop inflating once the repository has turned out too large."""
+        if self.left < 0:
+            raise ValueError(f"after more than {MAX_TOTAL >> 30} GiB of objects")
+
     def take(self, size: int) -> None:
         self.left -= size
         if self.left < 0:
@@ -145,6 +150,7 @@ def _pack(target: Path) -> None:
 def _keep_loose(match: re.Match[bytes], data: bytes, target: Path, budget: _Budget, report: Salvage) -> None:
     sha = (match[1] + match[2]).decode()
     try:
+        budget.check()
         content = _inflate(data, MAX_OBJECT + 64)
         budget.take(len(content))
         check_object(content)
@@ -198,6 +204,7 @@ def _inflate(data: bytes, limit: int) -> bytes:
 def _keep_pack(name: str, data: bytes, target: Path, budget: _Budget, report: Salvage) -> None:
     path = target / "objects" / "pack" / f"{name}.pack"
     try:
+        budget.check()
         _check_pack(data, budget)
         _write(path, data)
         with PackData(path, object_format=SHA1) as pack:
