@@ -15,9 +15,11 @@ import pytest
 import yaml
 from toy_study import START, run, write_task
 
-from loopscope.engine import rollout
+from loopscope.engine import recording, rollout
+from loopscope.engine.events import silent
 from loopscope.engine.jobs import to_its_end
 from loopscope.engine.recording import publish_failure, publish_run
+from loopscope.engine.study import run_study
 from loopscope.models import Problem, RunStatus, VerificationStatus
 
 pytestmark = pytest.mark.sandbox
@@ -196,3 +198,22 @@ def _processes() -> list[str]:
         except OSError:
             continue
     return lines
+
+
+def test_an_agent_that_breaks_harbor_after_its_end_is_harvested_all_the_same(study):
+    bad = "printf '\\377' > /logs/agent/trajectory.json"
+    plan = study({"a": {"commands": [START, "echo 0.3 > value.txt && git commit -qam 'round 1: change=x'", bad]}})
+    found = run(plan).run("toy__a__s1")
+    assert found.record.status is RunStatus.AGENT_ERROR
+    assert str(found.score("final").value) == "0.3"
+    assert len(found.record.commits) == 2
+    assert plan.unfinished() == []
+
+
+def test_a_workspace_that_is_lost_twice_is_not_drawn_for_a_third_time(study, monkeypatch):
+    plan = study({"a": {"commands": [START]}})
+    monkeypatch.setattr(recording, "compress", lambda source, target: None)
+    for expected in (RunStatus.ENVIRONMENT_ERROR, RunStatus.AGENT_ERROR):
+        asyncio.run(run_study(plan, silent))
+        assert plan.store.run("toy__a__s1").record.status is expected
+    assert plan.unfinished() == []

@@ -46,21 +46,20 @@ class Freezable(Protocol):
 class HarvestVerifier(BaseVerifier):
     """Stands in the verifier's place in a rollout's job: Harbor calls it whenever an agent has ended, however."""
 
-    def __init__(self, *args: Any, workdir: str, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, workdir: str, file: str, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._workdir = workdir
+        self._workdir, self._file = workdir, Path(file)
 
     @override
     async def verify(self) -> VerifierResult:
-        target = self.trial_paths.trial_dir / WORKSPACE
-        partial = target.with_suffix(".partial")
+        partial = self._file.with_suffix(".partial")
         if isinstance(self.environment, Freezable):
             write_model(self.trial_paths.trial_dir / LIMITS, LimitsFile(limits=self.environment.limits()))
             await self.environment.freeze()
             await self.environment.stream_tar(self._workdir, partial, MAX_WORKSPACE_BYTES)
         else:
             await _export(self.environment, self._workdir, partial)
-        partial.rename(target)
+        partial.rename(self._file)
         return VerifierResult(rewards={})
 
 

@@ -114,12 +114,20 @@ async def run_trial(
     except ValidationError as error:
         return TrialOutcome(None, None, ("ValidationError", explain(error)))
     except Exception as error:  # a bad task, agent or environment kills a Harbor job; it must cost one trial
-        cause = _cause(error)
-        return TrialOutcome(
-            _trial_dir(scratch / name), None, (type(cause).__name__, str(cause)), traceback.format_exc()
-        )
+        cause, folder = _cause(error), _trial_dir(scratch / name)
+        failure = (type(cause).__name__, str(cause))
+        return TrialOutcome(folder, _written_result(folder), failure, traceback.format_exc())
     result = outcome.trial_results[0] if outcome.trial_results else None
     return TrialOutcome(_trial_dir(scratch / name), result, None if result else ("JobError", "Harbor ran no trial"))
+
+
+def _written_result(trial_dir: Path | None) -> TrialResult | None:
+    """What a trial wrote before its job died: it tells whether an agent ran."""
+    path = trial_dir / "result.json" if trial_dir else None
+    try:
+        return TrialResult.model_validate_json(path.read_bytes()) if path else None
+    except (OSError, ValueError):
+        return None
 
 
 def _cause(error: BaseException) -> BaseException:

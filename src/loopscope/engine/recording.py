@@ -12,7 +12,7 @@ from pathlib import Path
 
 from harbor.models.trial.result import TrialResult
 
-from loopscope.engine.harvest import LIMITS, WORKSPACE, LimitsFile
+from loopscope.engine.harvest import LIMITS, LimitsFile
 from loopscope.engine.jobs import TrialOutcome, between, seconds
 from loopscope.engine.plan import Plan, RunPlan, versions
 from loopscope.engine.reading import RepositoryReading, read_repository
@@ -44,11 +44,12 @@ def baseline_path(plan: Plan, task: PreparedTask) -> Path:
 
 
 def publish_run(
-    plan: Plan, run: RunPlan, outcome: TrialOutcome, started: datetime, secrets: Iterable[str]
+    plan: Plan, run: RunPlan, outcome: TrialOutcome, workspace: Path, started: datetime, secrets: Iterable[str]
 ) -> RunRecord:
     """Collect logs and workspace, read the repository, write the record, publish the directory.
 
     Args:
+        workspace: the frozen workspace as a tar; absent when it could not be brought out.
         secrets: values of the agent's environment; none of them reaches a file.
     """
     target = plan.store.run(run.run_id).path
@@ -57,15 +58,13 @@ def publish_run(
     try:
         harvest_started = datetime.now(UTC)
         _keep_logs(outcome, folder, [s.encode() for s in secrets if len(s) >= _SHORTEST_SECRET])
-        tar = outcome.trial_dir / WORKSPACE if outcome.trial_dir else None
-        if tar is not None and tar.is_file():
-            compress(tar, folder / "workspace.tar.zst")
-        _keep_earlier_attempts(target, folder)
+        if workspace.is_file():
+            compress(workspace, folder / "workspace.tar.zst")
+        tried = _keep_earlier_attempts(target, folder)
         found = read_repository(folder, baseline_path(plan, run.task), run.task)
-        ending = _ending(outcome, has_workspace=(folder / "workspace.tar.zst").is_file())
-        record = _record(
-            plan, run, outcome, ending, found, (folder / "transcript.json").is_file(), started, harvest_started
-        )
+        ending = _ending(outcome, has_workspace=(folder / "workspace.tar.zst").is_file(), tried=tried)
+        has_transcript = (folder / "transcript.json").is_file()
+        record = _record(plan, run, outcome, ending, found, has_transcript, started, harvest_started)
         write_model(folder / "record.json", record)
         publish(folder, target)
     finally:
@@ -76,7 +75,8 @@ def publish_run(
 
 def publish_failure(plan: Plan, run: RunPlan, problem: Problem) -> RunRecord:
     """Record a rollout that could not start, or whose record could not be made."""
-    return publish_run(plan, run, TrialOutcome(None, None, (problem.kind, problem.message)), datetime.now(UTC), ())
+    outcome = TrialOutcome(None, None, (problem.kind, problem.message))
+    return publish_run(plan, run, outcome, Path(os.devnull), datetime.now(UTC), ())
 
 
 def problem(kind: str, stage: str, message: str) -> Problem:
@@ -85,13 +85,15 @@ def problem(kind: str, stage: str, message: str) -> Problem:
     return Problem(kind=kind, stage=stage, message=" ".join(text.split())[:2000])
 
 
-def _ending(outcome: TrialOutcome, *, has_workspace: bool) -> Ending:
+def _ending(outcome: TrialOutcome, *, has_workspace: bool, tried: bool) -> Ending:
+    """How the rollout ended. A workspace that does not come out is worth one more try and no third: an agent that can
+    lose its run could otherwise draw until it likes the result."""
     ending = _trial_ending(outcome)
     ended_by_size = any(p.kind == "workspace_too_large" for p in ending.problems)
     if has_workspace or ended_by_size or ending.status is RunStatus.ENVIRONMENT_ERROR:
         return ending
     lost = problem("no_workspace", "harvest", "the workspace could not be brought out of the sandbox")
-    return Ending(RunStatus.ENVIRONMENT_ERROR, (*ending.problems, lost))
+    return Ending(RunStatus.AGENT_ERROR if tried else RunStatus.ENVIRONMENT_ERROR, (*ending.problems, lost))
 
 
 def _trial_ending(outcome: TrialOutcome) -> Ending:
@@ -215,10 +217,14 @@ def _without(data: bytes, secrets: list[bytes]) -> bytes:
     return data
 
 
-def _keep_earlier_attempts(target: Path, folder: Path) -> None:
-    """What earlier tries left (hours of an agent's work before a failed harvest, say) stays under `attempts/`."""
+def _keep_earlier_attempts(target: Path, folder: Path) -> bool:
+    """What earlier tries left (hours of an agent's work before a failed harvest, say) stays under `attempts/`.
+
+    Returns:
+        Whether an agent has run in the latest of them.
+    """
     if not (target / "record.json").is_file():
-        return
+        return False
     attempts = folder / "attempts"
     earlier = target / "attempts"
     if earlier.is_dir():
@@ -227,3 +233,4 @@ def _keep_earlier_attempts(target: Path, folder: Path) -> None:
     shutil.copytree(
         target, attempts / str(number), copy_function=os.link, ignore=shutil.ignore_patterns("attempts", ".tmp-*")
     )
+    return read_model(target / "record.json", RunRecord).timings.agent_sec is not None

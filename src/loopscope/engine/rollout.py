@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import tarfile
 from datetime import UTC, datetime
+from pathlib import Path
 
+import zstandard
 from harbor.models.trial.config import AgentConfig, VerifierConfig
 from harbor.utils.env import resolve_env_vars
 
-from loopscope.engine.harvest import WORKSPACE
+from loopscope.engine.harvest import MAX_WORKSPACE_BYTES, WORKSPACE
 from loopscope.engine.jobs import run_trial, to_its_end
 from loopscope.engine.lock import machine
 from loopscope.engine.plan import Plan, RunPlan
 from loopscope.engine.recording import NOT_STARTED, baseline_path, problem, publish_failure, publish_run
-from loopscope.models import PreparedTask, Problem, RunRecord
+from loopscope.models import EnvironmentSpec, PreparedTask, Problem, RunRecord
 from loopscope.records import publish, remove_tree, scratch_name, write_bytes
-from loopscope.records.workspace import compress
+from loopscope.records.workspace import compress, list_workspace
 from loopscope.tasks.prepare import prepared_dir
 
 HARVEST = "loopscope.engine.harvest:HarvestVerifier"
@@ -25,9 +28,10 @@ __all__ = ["make_baseline", "publish_failure", "run_rollout"]
 async def make_baseline(plan: Plan, task: PreparedTask) -> Problem | None:
     """Bring the untouched workspace out of a fresh sandbox, once per study; the reason when that is impossible."""
     target = baseline_path(plan, task)
-    if target.is_file():
+    if await to_its_end(_is_whole, target):
         return None
     scratch = scratch_name(plan.store.path / "baseline")
+    tar = scratch / WORKSPACE
     try:
         outcome = await run_trial(
             scratch,
@@ -35,9 +39,9 @@ async def make_baseline(plan: Plan, task: PreparedTask) -> Problem | None:
             task_dir=prepared_dir(plan.store.path, task.info.name),
             agent=AgentConfig(name="nop"),
             environment=plan.spec.environment,
-            verifier=_harvester(task),
+            verifier=_harvester(task, tar),
         )
-        if outcome.failure is None and outcome.trial_dir and (tar := outcome.trial_dir / WORKSPACE).is_file():
+        if outcome.failure is None and tar.is_file():
             packed = scratch_name(target)
             await to_its_end(compress, tar, packed)
             publish(packed, target)
@@ -49,8 +53,30 @@ async def make_baseline(plan: Plan, task: PreparedTask) -> Problem | None:
         remove_tree(scratch)
 
 
-def _harvester(task: PreparedTask) -> VerifierConfig:
-    return VerifierConfig(import_path=HARVEST, kwargs={"workdir": task.info.workdir}, override_timeout_sec=3600)
+def _is_whole(archive: Path) -> bool:
+    """Whether a baseline is there and can be read to its end; a torn one is made again."""
+    try:
+        list_workspace(archive)
+    except (OSError, tarfile.TarError, zstandard.ZstdError):
+        return False
+    return True
+
+
+def _harvester(task: PreparedTask, file: Path) -> VerifierConfig:
+    kwargs = {"workdir": task.info.workdir, "file": str(file)}
+    return VerifierConfig(import_path=HARVEST, kwargs=kwargs, override_timeout_sec=3600)
+
+
+def _exporting(spec: EnvironmentSpec, task: PreparedTask, file: Path) -> EnvironmentSpec:
+    """Our sandbox brings the workspace out when it stops, should Harbor never come to call the harvester.
+
+    An agent can make Harbor fail after its end (a transcript that is no text, say); a run that it lost that way would
+    be tried again until the agent liked the result.
+    """
+    if spec.type != "local":
+        return spec
+    export = {"path": task.info.workdir, "file": str(file), "max_bytes": str(MAX_WORKSPACE_BYTES)}
+    return spec.model_copy(update={"kwargs": spec.kwargs | {"export_on_stop": export}})
 
 
 async def run_rollout(plan: Plan, run: RunPlan) -> RunRecord:
@@ -60,6 +86,7 @@ async def run_rollout(plan: Plan, run: RunPlan) -> RunRecord:
     """
     agent = _agent_config(plan, run)
     scratch = scratch_name(plan.store.path / run.run_id)
+    tar = scratch / WORKSPACE
     started = datetime.now(UTC)
     try:
         async with machine(alone=False):
@@ -68,10 +95,11 @@ async def run_rollout(plan: Plan, run: RunPlan) -> RunRecord:
                 name="rollout",
                 task_dir=prepared_dir(plan.store.path, run.task.info.name),
                 agent=agent,
-                environment=plan.spec.environment,
-                verifier=_harvester(run.task),
+                environment=_exporting(plan.spec.environment, run.task, tar),
+                verifier=_harvester(run.task, tar),
             )
-        return await to_its_end(publish_run, plan, run, outcome, started, resolve_env_vars(agent.env).values())
+        secrets = resolve_env_vars(agent.env).values()
+        return await to_its_end(publish_run, plan, run, outcome, tar, started, secrets)
     finally:
         remove_tree(scratch)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import tempfile
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from pathlib import Path, PurePath, PurePosixPath
 from typing import Any
 
@@ -25,6 +25,11 @@ from loopscope.sandbox.rootfs import SYSTEM_PATH, Scratch, Users, private_root
 from loopscope.sandbox.runner import Runner
 
 
+def _being_cancelled() -> bool:
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
+
+
 class LocalEnvironment(BaseEnvironment):
     """One trial's sandbox. Besides Harbor's own arguments it takes, as environment kwargs:
 
@@ -33,6 +38,8 @@ class LocalEnvironment(BaseEnvironment):
     python_packages: PyPI packages of the python3 that is offered inside (default: numpy); empty for none.
     private_dirs: further directories to make writable inside, such as `/models`.
     max_transfer_bytes: cap of one download (default 2 GiB).
+    export_on_stop: `path` inside, `file` outside, `max_bytes`: a directory that `stop` writes as a tar unless the file
+        exists already. For what must come out however the trial went.
     transfer_timeout_sec: cap of one transfer's time (default 600 s).
     """
 
@@ -42,12 +49,14 @@ class LocalEnvironment(BaseEnvironment):
         scratch_dir: str | Path | None = None,
         python_packages: Sequence[str] = toolchain.DEFAULT_PACKAGES,
         private_dirs: Sequence[str] = (),
+        export_on_stop: Mapping[str, str] | None = None,
         max_transfer_bytes: int = 2 << 30,
         transfer_timeout_sec: float = 600.0,
         **kwargs: Any,
     ) -> None:
         self._python_packages = tuple(python_packages)
         self._private_dirs = tuple(private_dirs)
+        self._export_on_stop = dict(export_on_stop or {})
         self._scratch_dir = Path(scratch_dir) if scratch_dir else None
         self._runner = Runner()
         self._files = Files(self._runner, max_transfer_bytes, transfer_timeout_sec)
@@ -159,6 +168,8 @@ class LocalEnvironment(BaseEnvironment):
 
     async def stop(self, delete: bool) -> None:
         """Kill everything inside; with `delete` remove its files too. May be called at any time, and again."""
+        if self._export_on_stop and self._runner.sandbox is not None and not _being_cancelled():
+            await self._export()
         sandbox, self._runner.sandbox = self._runner.sandbox, None
         if sandbox is not None:
             await asyncio.shield(sandbox.close())
@@ -166,6 +177,20 @@ class LocalEnvironment(BaseEnvironment):
         if delete and scratch is not None:
             self._scratch = None
             await asyncio.shield(asyncio.to_thread(scratch.remove))
+
+    async def _export(self) -> None:
+        """Bring a directory out before it is gone, unless somebody did: whatever failed in between, it is not lost."""
+        target = Path(self._export_on_stop["file"])
+        if target.exists():
+            return
+        partial = target.with_suffix(".export")
+        try:
+            await self.freeze()
+            await self.stream_tar(self._export_on_stop["path"], partial, int(self._export_on_stop["max_bytes"]))
+            partial.rename(target)
+        except (SandboxError, OSError) as exc:
+            self.logger.error("%s could not be brought out: %s", self._export_on_stop["path"], exc)
+            partial.unlink(missing_ok=True)
 
     async def freeze(self) -> None:
         """Kill every process that was ever started inside, so that the files can be read at rest.
