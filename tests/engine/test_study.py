@@ -139,6 +139,7 @@ VERIFIERS = {
     "null": ("echo '{\"reward\": null}' > /logs/verifier/reward.json\n", VerificationStatus.NO_REWARD),
     "link": ("ln -s /etc/passwd /logs/verifier/reward.txt\n", VerificationStatus.NO_REWARD),
     "pipe": ("mkfifo /logs/verifier/reward.json\n", VerificationStatus.NO_REWARD),
+    "removes_its_logs": ("rm -rf /logs/verifier\n", VerificationStatus.NO_REWARD),
     "crashes": ("kill -9 $$\n", VerificationStatus.NO_REWARD),
 }
 

@@ -63,7 +63,7 @@ def test_hostile_repositories_cost_only_themselves(study):
         assert [str(v) for v in values[:2]] == ["0.1", "0.5"], label
     bomb = store.run("toy__bomb__s1")
     last = bomb.score(bomb.record.commits[-1].state)
-    assert last.verifications[0].status is VerificationStatus.ERROR
+    assert last.verifications[0].status is VerificationStatus.UNREPLAYABLE
     assert "more than" in last.verifications[0].reason
     assert plan.unfinished() == []
 
@@ -217,3 +217,30 @@ def test_a_workspace_that_is_lost_twice_is_not_drawn_for_a_third_time(study, mon
         asyncio.run(run_study(plan, silent))
         assert plan.store.run("toy__a__s1").record.status is expected
     assert plan.unfinished() == []
+
+
+def test_a_damaged_copy_of_a_state_says_nothing_of_another_runs(study):
+    better = "echo 0.5 > value.txt && git commit -qam 'round 1: change=x'"
+    lose = "b=$(git rev-parse HEAD:value.txt); rm -f .git/objects/$(echo $b | cut -c1-2)/$(echo $b | cut -c3-)"
+    plan = study({"a_evil": {"commands": [START, better, lose]}, "good": {"commands": [START, better]}})
+    for _ in range(2):
+        store = run(plan)
+        evil, good = store.run("toy__a_evil__s1"), store.run("toy__good__s1")
+        state = good.record.commits[1].state
+        assert evil.record.commits[1].state == state
+        assert evil.score(state).verifications[0].status is VerificationStatus.UNREPLAYABLE
+        assert str(good.score(state).value) == "0.5"
+
+
+def test_ignore_rules_made_to_hang_do_not(study):
+    name = "a" * 200
+    rule = "echo '" + "*a" * 30 + "b' > .gitignore"
+    found = run(study({"a": {"commands": [f"touch {name}", rule, START]}})).run("toy__a__s1")
+    assert found.record.status is RunStatus.COMPLETED
+
+
+def test_paths_too_long_to_open_do_not_cost_the_final_score(study):
+    part = "d" * 250
+    dig = f"python3 -c \"import os\nfor _ in range(40): os.mkdir('{part}'); os.chdir('{part}')\nopen('x','w')\""
+    found = run(study({"a": {"commands": [START, dig, "echo 0.9 > value.txt"]}})).run("toy__a__s1")
+    assert str(found.score("final").value) == "0.9"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import shutil
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -114,6 +115,11 @@ def _with_snapshot(commit: Commit, listing: Listing) -> Commit:
     return commit
 
 
+_MAX_RULES = 500
+_COSTLY = re.compile(rb"[^/]*\*[^/*]+\*[^/*]+\*|\[.*\[")
+"""Rules with more than two stars in one part of a path: matching them backtracks, and some backtrack for ever."""
+
+
 class Initial(StrEnum):
     """What the path audit makes of a first commit."""
 
@@ -157,11 +163,12 @@ def _differs(repository: Repository, head: Commit, listing: Listing) -> bool:
 
 
 def _ignore_filter(repository: Repository, commit: Commit) -> IgnoreFilter:
-    """The rules of the commit's own root .gitignore."""
+    """The rules of the commit's own root .gitignore, those that can be matched in no time."""
     tree = repository.tree(commit.tree.encode())
     entry = tree[b".gitignore"] if tree is not None and b".gitignore" in tree else None
     text = repository.blob(entry[1]) if entry else None
+    lines = (text or b"").splitlines()[:_MAX_RULES]
     try:
-        return IgnoreFilter((text or b"").splitlines())
+        return IgnoreFilter([line for line in lines if len(line) <= 255 and not _COSTLY.search(line)])
     except Exception:  # hostile patterns may not compile; then nothing counts as ignored
         return IgnoreFilter([])

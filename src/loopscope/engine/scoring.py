@@ -10,6 +10,7 @@ from pathlib import Path
 
 from harbor.models.trial.config import AgentConfig, VerifierConfig
 
+from loopscope.agents.replay import StateError
 from loopscope.engine.events import Event, Notify, Phase
 from loopscope.engine.jobs import TrialOutcome, run_trial, to_its_end
 from loopscope.engine.lock import machine
@@ -20,8 +21,12 @@ from loopscope.models import StateScore, StudySpec, Verification, VerificationSt
 from loopscope.records import FINAL, StudyStore, read_model, remove_tree, scratch_name, write_bytes
 from loopscope.tasks.prepare import prepared_dir
 
+TEST_OUTPUT = "test-stdout.txt"
 REPLAY = "loopscope.agents.replay:ReplayAgent"
 VERIFIER = "loopscope.engine.verifier:LenientVerifier"
+UNREPLAYABLE = VerificationStatus.UNREPLAYABLE
+_ONCE = frozenset({VerificationStatus.TIMEOUT, VerificationStatus.ERROR, UNREPLAYABLE})
+"""Not repeated at once: what hangs costs its whole deadline each time, an error is for the next start."""
 _MARGIN_SEC = 120.0
 """Harbor's own deadline lies this much after ours, which can still read what the verifier printed."""
 
@@ -56,8 +61,12 @@ class Scorer:
         self._total = sum(self._chosen(unit) for group in groups for unit in group)
         todo = []
         for group in groups:
-            known = self._known(group)
-            self._hand_over(group, known, tell=False) if known else todo.append(group)
+            sound = [unit for unit in group if not self._is_damaged(unit)]
+            known = self._known(sound) if sound else None
+            if known:
+                self._hand_over(sound, known, tell=False)
+            elif sound:
+                todo.append(sound)
         already = f"{self._done} states were scored before" if self._done else "states to score"
         self._notify(Event(Phase.SCORE, self._done, self._total, already))
         slots = asyncio.Semaphore(self._spec.concurrency)
@@ -86,17 +95,32 @@ class Scorer:
         """Whether a unit's run was asked for; the others may lend their scores."""
         return self._only is None or unit.run.run_id in self._only
 
+    def _is_damaged(self, unit: Unit) -> bool:
+        """Whether this run's copy of a state was found to be beyond replay; it is counted and left as it is."""
+        score = unit.score()
+        if score is None or score.verifications[-1].status is not UNREPLAYABLE:
+            return False
+        self._hand_over([unit], score, tell=False)
+        return True
+
     def _known(self, group: list[Unit]) -> StateScore | None:
         """The score of a state that needs no (further) verification, whichever of its runs holds it."""
         owner = max(group, key=lambda unit: len(self._settled(unit)))
         done = self._settled(owner)
-        enough = len(done) >= self._wanted(owner) or (done and done[-1].status is VerificationStatus.TIMEOUT)
+        enough = len(done) >= self._wanted(owner) or (done and done[-1].status in _ONCE)
         return owner.score() if enough else None
 
     async def _settle(self, group: list[Unit]) -> None:
         """Bring one state to its full number of verifications and hand the score to every run that holds it."""
-        owner = max(group, key=lambda unit: (len(self._settled(unit)), self._chosen(unit)))
-        self._hand_over(group, await self._verify(owner), tell=True)
+        by_progress = sorted(group, key=lambda unit: (len(self._settled(unit)), self._chosen(unit)), reverse=True)
+        for owner in by_progress:
+            score = await self._verify(owner)
+            if score.verifications[-1].status is not UNREPLAYABLE:
+                self._hand_over(group, score, tell=True)
+                return
+            # This run's copy of the state is damaged: its own affair, and no verdict on another run's.
+            self._hand_over([owner], score, tell=True)
+            group = [unit for unit in group if unit is not owner]
 
     def _hand_over(self, group: list[Unit], score: StateScore, *, tell: bool) -> None:
         for unit in filter(self._chosen, group):
@@ -127,7 +151,7 @@ class Scorer:
                 if isinstance(state, State):
                     done.append(await self._once(unit, state, scratch / str(len(done))))
                 else:
-                    done.append(_failed(state, datetime.now(UTC), self._timeout(unit)))
+                    done.append(_failed(state, datetime.now(UTC), self._timeout(unit), UNREPLAYABLE))
                 score = StateScore(
                     state=unit.state,
                     run_id=unit.run.run_id,
@@ -135,8 +159,8 @@ class Scorer:
                     verifications=tuple(done),
                 )
                 unit.run.write_score(score)
-                if done[-1].status in (VerificationStatus.TIMEOUT, VerificationStatus.ERROR):
-                    break  # what hangs once costs its whole deadline each time; an error is for the next start
+                if done[-1].status in _ONCE:
+                    break
         finally:
             remove_tree(scratch)
         if score is None:
@@ -165,6 +189,7 @@ class Scorer:
                 verifier=VerifierConfig(
                     import_path=VERIFIER,
                     kwargs={"timeout_sec": timeout},
+                    include_logs=[TEST_OUTPUT],  # and the reward files, always; the rest may be anything
                     override_timeout_sec=timeout + _MARGIN_SEC,
                 ),
             )
@@ -204,7 +229,8 @@ def _verification(outcome: TrialOutcome, started: datetime, timeout: float, *, a
     path = outcome.trial_dir / VERDICT_FILE if outcome.trial_dir else None
     if path is None or not path.is_file() or (outcome.result and _replay_failed(outcome)):
         kind, message = outcome.failure or ("NoVerdict", "the verification ended without a verdict")
-        return _failed(f"{kind}: {message}", started, timeout, alone=alone)
+        status = UNREPLAYABLE if kind == StateError.__name__ else VerificationStatus.ERROR
+        return _failed(f"{kind}: {message}", started, timeout, status, alone=alone)
     verdict = read_model(path, VerdictFile)
     return Verification(
         status=verdict.status,
@@ -219,9 +245,16 @@ def _verification(outcome: TrialOutcome, started: datetime, timeout: float, *, a
     )
 
 
-def _failed(reason: str, started: datetime, timeout: float, *, alone: bool = False) -> Verification:
+def _failed(
+    reason: str,
+    started: datetime,
+    timeout: float,
+    status: VerificationStatus = VerificationStatus.ERROR,
+    *,
+    alone: bool = False,
+) -> Verification:
     return Verification(
-        status=VerificationStatus.ERROR,
+        status=status,
         reason=" ".join(reason.split())[:500],
         started_at=started,
         duration_sec=0.0,

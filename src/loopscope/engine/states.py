@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import io
 import tarfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,9 @@ from pathlib import Path
 from loopscope.models import Commit
 from loopscope.records.repository import Repository, TreeUnreadable
 from loopscope.records.workspace import SNAPSHOTS, is_scored, member_path, open_tar
+
+MAX_PATH = 3800
+"""Bytes; longer paths can be made step by step but not be opened, so no verifier could read them. They are left out."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,7 @@ def final_state(workspace: Path, target: Path) -> State:
     with open_tar(workspace) as source, _create(target) as sink:
         for member in source:
             path = member_path(member)
-            if path is None or not is_scored(path):
+            if path is None or not is_scored(path) or len(path) > MAX_PATH:
                 continue
             member.name = "./" + path.decode("utf-8", "surrogateescape")
             if member.isreg():
@@ -58,7 +60,7 @@ def commit_state(
     mtime = commit.commit_time.timestamp() if commit.commit_time else 0.0
     written = repository.write_state(commit.tree.encode(), target, max(0.0, mtime))
     if commit.snapshot:
-        written |= _add_snapshot(workspace, commit.snapshot, written, target)
+        written |= _add_snapshot(workspace, commit.snapshot, target)
     return State(target, (tracked - written) | _in_the_way(tracked, written))
 
 
@@ -81,25 +83,30 @@ def _create(target: Path) -> tarfile.TarFile:
     return tarfile.open(target, "x", format=tarfile.PAX_FORMAT, encoding="utf-8", errors="surrogateescape")
 
 
-def _add_snapshot(workspace: Path, snapshot: str, present: set[bytes], target: Path) -> set[bytes]:
-    """Append a snapshot's files to a state's tar; what it brings wins over what the tree has at the same place."""
+def _add_snapshot(workspace: Path, snapshot: str, target: Path) -> set[bytes]:
+    """Add a snapshot's files to a state's tar; what it brings wins over what the tree has at the same place."""
     prefix = SNAPSHOTS + b"/" + snapshot.encode("utf-8", "surrogateescape") + b"/"
-    brought: dict[bytes, tuple[tarfile.TarInfo, bytes]] = {}
+
+    def place(member: tarfile.TarInfo) -> bytes | None:
+        path = member_path(member)
+        if path is None or not path.startswith(prefix) or not member.isreg() or len(path) > MAX_PATH:
+            return None
+        inside = b"output/" + path.removeprefix(prefix)
+        return inside if is_scored(inside) else None
+
     with open_tar(workspace) as source:
-        for member in source:
-            path = member_path(member)
-            if path and path.startswith(prefix) and member.isreg() and (file := source.extractfile(member)):
-                place = b"output/" + path.removeprefix(prefix)
-                if is_scored(place):
-                    brought[place] = (member, file.read())
+        brought = {path for member in source if (path := place(member))}
     plain = target.with_suffix(".plain.tar")
     target.rename(plain)
-    with open_tar(plain) as source, _create(target) as sink:
-        for member in source:
-            if (member_path(member) or b"") not in brought:
-                sink.addfile(member, source.extractfile(member) if member.isreg() else None)
-        for place, (member, data) in brought.items():
-            member.name = "./" + place.decode("utf-8", "surrogateescape")
-            sink.addfile(member, io.BytesIO(data))
+    with _create(target) as sink:
+        with open_tar(plain) as source:
+            for member in source:
+                if (member_path(member) or b"") not in brought:
+                    sink.addfile(member, source.extractfile(member) if member.isreg() else None)
+        with open_tar(workspace) as source:
+            for member in source:
+                if path := place(member):
+                    member.name = "./" + path.decode("utf-8", "surrogateescape")
+                    sink.addfile(member, source.extractfile(member))
     plain.unlink()
-    return set(brought)
+    return brought

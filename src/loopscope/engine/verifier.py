@@ -7,9 +7,9 @@ import time
 from pathlib import Path
 from typing import Any, override
 
-from harbor.models.trial.paths import EnvironmentPaths
+from harbor.environments.base import BaseEnvironment, ExecResult
 from harbor.models.verifier.result import VerifierResult
-from harbor.verifier.verifier import RewardFileNotFoundError, Verifier
+from harbor.verifier.verifier import DownloadVerifierDirError, RewardFileNotFoundError, Verifier
 
 from loopscope.engine.verdict import MAX_REWARD_FILE, Verdict, read_verdict
 from loopscope.models import Record, VerificationStatus
@@ -31,6 +31,31 @@ class VerdictFile(Record):
     duration_sec: float
 
 
+class _Timed:
+    """An environment whose test command alone has a deadline: transfers on a busy machine are not its fault."""
+
+    def __init__(self, environment: BaseEnvironment, test_output: str, deadline_sec: float) -> None:
+        self._environment, self._test_output, self._deadline_sec = environment, test_output, deadline_sec
+        self.timed_out = False
+        self.duration_sec = 0.0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._environment, name)
+
+    async def exec(self, command: str, **kwargs: Any) -> ExecResult:
+        if self._test_output not in command:
+            return await self._environment.exec(command, **kwargs)
+        started = time.monotonic()
+        try:
+            async with asyncio.timeout(self._deadline_sec):
+                return await self._environment.exec(command, **kwargs)
+        except TimeoutError:
+            self.timed_out = True
+            return ExecResult(return_code=124)
+        finally:
+            self.duration_sec = time.monotonic() - started
+
+
 class LenientVerifier(Verifier):
     """Harbor's verifier with a deadline of its own and our reading of the reward files."""
 
@@ -48,36 +73,32 @@ class LenientVerifier(Verifier):
 
     @override
     async def verify(self) -> VerifierResult:
-        started, output = time.monotonic(), None
-        try:
-            async with asyncio.timeout(self._timeout_sec):
-                await super().verify()
-        except TimeoutError:
+        timed = _Timed(self.environment, self.trial_paths.test_stdout_path.name, self._timeout_sec)
+        self.environment = timed  # type: ignore[assignment]
+        verdict = await self._verdict()
+        if timed.timed_out:
             verdict = Verdict(VerificationStatus.TIMEOUT, reason=f"no end within {self._timeout_sec:g} s")
-            output = await self._output_so_far()
-        except RewardFileNotFoundError:
-            verdict = read_verdict(None, None)
-        else:
-            verdict = read_verdict(
-                _read(self.trial_paths.reward_json_path, MAX_REWARD_FILE),
-                _read(self.trial_paths.reward_text_path, 4096),
-            )
-        duration = time.monotonic() - started
-        self._keep(verdict, duration, output)
+        self._keep(verdict, timed.duration_sec)
         rewards = {name: float(value) for name, value in verdict.metrics.items()}
         return VerifierResult(
             rewards=rewards | ({"reward": float(verdict.reward)} if verdict.reward is not None else {})
         )
 
-    async def _output_so_far(self) -> bytes:
-        """What a verifier had printed when it was stopped; it never came to be downloaded."""
-        path = EnvironmentPaths.for_os(self.environment.os).verifier_dir / self.trial_paths.test_stdout_path.name
-        result = await self.environment.exec(f"tail -c {OUTPUT_TAIL} {path}", timeout_sec=30)
-        return (result.stdout or "").encode()
+    async def _verdict(self) -> Verdict:
+        try:
+            await super().verify()
+        except RewardFileNotFoundError:
+            return read_verdict(None, None)
+        except DownloadVerifierDirError:
+            reason = "the verifier removed its log directory, or left it unreadable"
+            return Verdict(VerificationStatus.NO_REWARD, reason=reason)
+        return read_verdict(
+            _read(self.trial_paths.reward_json_path, MAX_REWARD_FILE),
+            _read(self.trial_paths.reward_text_path, 4096),
+        )
 
-    def _keep(self, verdict: Verdict, duration: float, output: bytes | None) -> None:
-        if output is None:
-            output = _read(self.trial_paths.test_stdout_path, None) or b""
+    def _keep(self, verdict: Verdict, duration: float) -> None:
+        output = _read(self.trial_paths.test_stdout_path, None) or b""
         write_model(
             self.trial_paths.trial_dir / VERDICT_FILE,
             VerdictFile(

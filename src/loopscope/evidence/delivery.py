@@ -7,6 +7,8 @@ from loopscope.models import StateScore, VerificationStatus
 GATES = ("correctness", "correct", "valid", "passed", "is_correct")
 """Names under which verifiers write a binary verdict."""
 
+_NO_EVIDENCE = (VerificationStatus.ERROR, VerificationStatus.UNREPLAYABLE)
+
 
 def delivered(score: StateScore | None) -> bool | None:
     """Whether the state was delivered; None when nothing observable says so.
@@ -19,7 +21,7 @@ def delivered(score: StateScore | None) -> bool | None:
     if score is None:
         return None
     verification = score.median_verification
-    if verification is None or verification.status is VerificationStatus.ERROR:
+    if verification is None or verification.status in _NO_EVIDENCE:
         return None
     for gate in GATES:
         verdict = verification.metrics.get(gate)

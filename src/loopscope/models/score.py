@@ -20,6 +20,8 @@ class VerificationStatus(StrEnum):
     UNREADABLE = "unreadable"
     """It wrote something that is no finite number."""
     TIMEOUT = "timeout"
+    UNREPLAYABLE = "unreplayable"
+    """The state itself cannot be put into a sandbox: objects missing, names that no file system takes."""
     ERROR = "error"
     """The sandbox, the upload or Harbor failed; worth another try."""
 

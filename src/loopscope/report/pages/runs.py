@@ -56,6 +56,7 @@ def status_words(status: str) -> tuple[str, str]:
 
 NO_SCORE = {
     "no_reward": "the verifier gave no reward",
+    "unreplayable": "the state could not be put into a sandbox",
     "unreadable": "the verifier wrote something that is no number",
     "timeout": "the verifier ran out of time",
     "error": "the verification failed",
