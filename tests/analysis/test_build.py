@@ -178,3 +178,10 @@ def test_a_torn_archive_of_a_task_costs_only_what_it_would_tell(made):
 def test_no_study_is_said_so(tmp_path):
     with pytest.raises(RecordError, match="no study here"):
         analyze(tmp_path)
+
+
+def test_a_verifier_that_never_gives_a_reward_is_named(made):
+    study = MadeStudy(made.path.parent / "silent", ["a"], {"t": "toy"}, 1)
+    study.add("t", "a", 1, [None, None], None)
+    assert any("the verifier of t never gave a reward" in w for w in analyze(study.path).summary.warnings)
+    assert not any("never gave a reward" in w for w in analyze(made.path).summary.warnings)

@@ -39,10 +39,12 @@ class AgentKind:
     given: tuple[str, ...] = ()
     """Arguments of its constructor that the engine gives: `seed`, `budget_sec`, `task_dir`."""
     summary: str = ""
+    commits: bool = True
+    """False: an agent that makes no repository, by design; its absence is no problem."""
 
 
 BUILT_IN: dict[str, AgentKind] = {
-    "nop": AgentKind("nop", None, False, summary="does nothing: what the untouched task scores"),
+    "nop": AgentKind("nop", None, False, summary="does nothing: what the untouched task scores", commits=False),
     "oracle": AgentKind(
         None, "loopscope.agents.oracle:OracleAgent", False, ("task_dir",), "the task's own reference solution"
     ),

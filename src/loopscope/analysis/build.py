@@ -13,7 +13,7 @@ from loopscope.analysis.parquet import parquet_bytes
 from loopscope.analysis.runs import RunAnalysis, analyze_run
 from loopscope.analysis.tables import FinalScore, study_tables
 from loopscope.evidence.prepared import prepared_paths
-from loopscope.models import PreparedTask, StudySpec
+from loopscope.models import PreparedTask, StateScore, StudySpec
 from loopscope.models.tables import AgentSummary, StudySummary, TaskSummary
 from loopscope.records import RecordError, StudyError, StudyStore, load_study, write_bytes, write_model
 from loopscope.records.studyfile import STUDY_FILE
@@ -44,6 +44,7 @@ def analyze(directory: Path, notify: Callable[[int, int, str], None] = lambda do
     tasks = store.tasks()
     runs, warnings = _analyze_runs(store, tasks, notify)
     planned, finals = _finals(spec, tasks, runs)
+    warnings += _silent_verifiers(runs)
     missing = planned - len(runs)
     if missing > 0:
         warnings.append(f"{missing} of {planned} rollouts have no record yet; `loopscope run` does them")
@@ -78,6 +79,20 @@ def _analyze_runs(
             warnings.append(f"left out: {error}")
     notify(len(folders), len(folders), "")
     return found, warnings
+
+
+def _silent_verifiers(runs: list[RunAnalysis]) -> list[str]:
+    """Tasks whose verifier never gave a reward: their zeros of C1 and C2 say nothing about agents."""
+    scores: dict[str, list[StateScore]] = {}
+    for run in runs:
+        found = [row.score for row in run.rows] + [run.final]
+        scores.setdefault(run.record.task, []).extend(score for score in found if score is not None)
+    warnings = []
+    for task, given in sorted(scores.items()):
+        if given and all(score.value is None for score in given):
+            reason = given[0].verifications[0].reason
+            warnings.append(f"the verifier of {task} never gave a reward ({reason}); mend it, its runs measure nothing")
+    return warnings
 
 
 def _finals(spec: StudySpec, tasks: dict[str, PreparedTask], runs: list[RunAnalysis]) -> tuple[int, list[FinalScore]]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from importlib.metadata import version
 from typing import Annotated
 
 import typer
 
 from loopscope.cli import reading, running
-from loopscope.cli.console import out
+from loopscope.cli.console import Exit, err, out
 from loopscope.cli.demonstration import demo
 
 app = typer.Typer(
@@ -42,4 +43,8 @@ def _main(
 
 def main() -> None:
     """Entry point of the command."""
-    app()
+    try:
+        app()
+    except KeyboardInterrupt:  # before or after a verb's own care for it
+        err.print("stopped")
+        sys.exit(Exit.INTERRUPTED)

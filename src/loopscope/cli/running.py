@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -30,7 +32,8 @@ def run_held(file: Path, store: StudyStore, bars: Bars, *, score: bool) -> RunSu
     from loopscope.engine.plan import plan_study
     from loopscope.engine.study import run_study
 
-    with bars.running():
+    # What an agent's or an environment's code prints is no part of the result.
+    with bars.running(), contextlib.redirect_stdout(sys.stderr):
         _sweep(store)
         plan = plan_study(file, store.path)
         _tell_notes(plan)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import sys
 from pathlib import Path
 
 from harbor.environments.factory import EnvironmentFactory
@@ -22,6 +23,9 @@ def check_machine(file: Path, spec: StudySpec) -> dict[str, AgentKind]:
     Raises:
         StudyError: an agent, a variable, the environment or the lock's directory cannot be had; names file and field.
     """
+    folder = str(file.resolve().parent)
+    if folder not in sys.path:
+        sys.path.append(folder)  # agents of one's own may lie beside the study file
     kinds = {agent.label: _agent(f"{file}: agents.{index}", agent) for index, agent in enumerate(spec.agents)}
     _environment(f"{file}: environment", spec.environment)
     try:

@@ -62,6 +62,8 @@ def publish_run(
             compress(workspace, folder / "workspace.tar.zst")
         tried = _keep_earlier_attempts(target, folder)
         found = read_repository(folder, baseline_path(plan, run.task), run.task)
+        if not run.kind.commits:
+            found.problems = [p for p in found.problems if p.kind != "no_repository"]
         ending = _ending(outcome, has_workspace=(folder / "workspace.tar.zst").is_file(), tried=tried)
         has_transcript = (folder / "transcript.json").is_file()
         record = _record(plan, run, outcome, ending, found, has_transcript, started, harvest_started)
