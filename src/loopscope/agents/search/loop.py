@@ -259,7 +259,7 @@ def _decision(candidate: State, base: State, best: State) -> str:
     if candidate.value > best.value:
         return "keep; best so far"
     if candidate.value > base.value:
-        return f"keep for now; better than round {base.round}, which it came from, but not than round {best.round}"
+        return f"go on from here; better than round {base.round}, which it came from, but not than round {best.round}"
     if candidate.measured is None:
         return f"revert to round {best.round}"
     if candidate.value == best.value:
