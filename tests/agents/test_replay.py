@@ -140,5 +140,5 @@ def test_missing_state_says_what_to_do(tmp_path: Path) -> None:
     from harbor.models.agent.context import AgentContext
 
     replay = ReplayAgent(logs_dir=tmp_path, state_tar=tmp_path / "none.tar")
-    with pytest.raises(StateError, match=r"none\.tar.*cannot be read"):
+    with pytest.raises(RuntimeError, match=r"none\.tar.*cannot be read"):
         in_loop(lambda: replay.run("", None, AgentContext()))  # type: ignore[arg-type]

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -115,11 +116,21 @@ def test_values_of_the_agents_environment_reach_no_file(study, monkeypatch):
     monkeypatch.setenv("MY_API_KEY", "sk-verysecret-123")
     plan = study({"a": {"commands": [START, "echo $SOME_KEY > /logs/agent/leak.txt"]}})
     agent = plan.runs[0].agent.model_copy(update={"env": {"SOME_KEY": "${MY_API_KEY}"}})
-    from dataclasses import replace
-
     plan = replace(plan, runs=(replace(plan.runs[0], agent=agent),))
     found = run(plan).run("toy__a__s1")
     assert (found.path / "native/leak.txt").read_text() == "[REDACTED]\n"
+    for path in plan.store.path.rglob("*"):
+        if path.is_file():
+            assert b"sk-verysecret-123" not in path.read_bytes(), path
+
+
+def test_a_secret_in_an_error_message_is_blotted_too(study, monkeypatch):
+    monkeypatch.setenv("MY_API_KEY", "sk-verysecret-123")
+    plan = study({"a": {"commands": [START], "fail": "401 for $MY_API_KEY at the provider"}})
+    agent = plan.runs[0].agent.model_copy(update={"env": {"SOME_KEY": "${MY_API_KEY}"}})
+    plan = replace(plan, runs=(replace(plan.runs[0], agent=agent),))
+    found = run(plan).run("toy__a__s1")
+    assert "401 for [REDACTED] at the provider" in found.record.problems[0].message
     for path in plan.store.path.rglob("*"):
         if path.is_file():
             assert b"sk-verysecret-123" not in path.read_bytes(), path

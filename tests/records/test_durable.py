@@ -5,7 +5,16 @@ from __future__ import annotations
 import pytest
 
 from loopscope.models import Budget, StateScore
-from loopscope.records.durable import RecordError, publish, read_model, scratch_name, sweep, write_bytes, write_model
+from loopscope.records.durable import (
+    RecordError,
+    publish,
+    read_model,
+    remove_tree,
+    scratch_name,
+    sweep,
+    write_bytes,
+    write_model,
+)
 
 
 def test_a_write_that_fails_leaves_the_old_content(tmp_path, monkeypatch):
@@ -57,3 +66,22 @@ def test_equal_models_give_equal_bytes(tmp_path):
     write_model(tmp_path / "a", Budget(agent_sec=1.5))
     write_model(tmp_path / "b", Budget(agent_sec=1.5))
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_removing_touches_nothing_outside(tmp_path):
+    tmp_path.chmod(0o755)
+    assert remove_tree(tmp_path / "nothing")
+    locked = tmp_path / "tree" / "locked"
+    locked.mkdir(parents=True)
+    (locked / "f").write_text("x")
+    locked.chmod(0)
+    assert remove_tree(tmp_path / "tree")
+    assert tmp_path.stat().st_mode & 0o777 == 0o755
+
+
+def test_links_in_a_published_directory_are_kept_and_not_followed(tmp_path):
+    scratch = scratch_name(tmp_path / "out")
+    scratch.mkdir()
+    (scratch / "link").symlink_to("/nonexistent")
+    publish(scratch, tmp_path / "out")
+    assert (tmp_path / "out/link").is_symlink()

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 import subprocess
 import sys
+import tarfile
 from pathlib import Path
 
 import pytest
 from sandboxes import environment, inside, processes, running, says
 
 from loopscope.sandbox.environment import LocalEnvironment
-from loopscope.sandbox.errors import SandboxGoneError
+from loopscope.sandbox.errors import SandboxError, SandboxGoneError
 
 pytestmark = pytest.mark.sandbox
 
@@ -177,3 +179,23 @@ def keepers_of(engine: int) -> list[int]:
                 parents[int(entry.name)] = int(fields[1])
     hubs = [pid for pid, parent in parents.items() if parent == engine]
     return [*(pid for pid, parent in parents.items() if parent in hubs), *hubs]
+
+
+def test_export_on_stop_brings_out_what_was_filled_and_nothing_else(tmp_path: Path) -> None:
+    def go(name: str, dockerfile: str) -> Path:
+        file = tmp_path / f"{name}.tar"
+        export = {"path": "/app", "file": str(file), "max_bytes": "1000000"}
+
+        async def body() -> None:
+            with contextlib.suppress(SandboxError):
+                async with running(tmp_path / name, dockerfile, {"a": "x"}, export_on_stop=export) as env:
+                    await env.exec("echo late > /app/late")
+
+        (tmp_path / name).mkdir()
+        asyncio.run(body())
+        return file
+
+    whole = go("whole", "FROM debian:12\nWORKDIR /app\nCOPY a .\n")
+    with tarfile.open(whole) as tar:
+        assert {"./a", "./late"} <= set(tar.getnames())
+    assert not go("half", "FROM debian:12\nWORKDIR /app\nCOPY a .\nRUN false\n").exists()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from harbor.agents.base import BaseAgent
@@ -39,4 +40,4 @@ class ScriptedAgent(BaseAgent):
         if self._keep:
             (self.logs_dir / "kept.txt").write_text(str(len(self.extra_env[self._keep])))
         if self._fail:
-            raise RuntimeError(self._fail)
+            raise RuntimeError(os.path.expandvars(self._fail))

@@ -17,6 +17,9 @@ from harbor.models.agent.context import AgentContext
 
 _SCRATCH = "/tmp/.state"  # noqa: S108 - in the sandbox, whose /tmp is private
 
+_NAMES_REFUSED = ("File name too long", "Invalid argument", "Invalid or incomplete multibyte", "Too many levels of")
+"""What tar says of names and links that no file system takes."""
+
 
 class StateError(Exception):
     """The saved state cannot be replayed; the message says which file and why."""
@@ -79,7 +82,10 @@ class ReplayAgent(BaseAgent):
         result = await environment.exec(command, cwd=self._workdir, user="root")
         if result.return_code != 0:
             detail = (result.stderr or result.stdout or "no output").strip().splitlines()[-1:]
-            raise StateError(f"{self._state_tar}: could not be unpacked in the sandbox: {''.join(detail)}")
+            words = f"{self._state_tar}: could not be unpacked in the sandbox: {''.join(detail)}"
+            if any(name in (result.stderr or "") for name in _NAMES_REFUSED):
+                raise StateError(words)
+            raise RuntimeError(words)  # a full disk, a sandbox that is gone: no fault of the state
         context.metadata = {"replayed_files": members}
 
 
@@ -120,8 +126,8 @@ def check_state(tar: Path) -> int:
                 count += 1
     except tarfile.TarError as error:
         raise StateError(f"{tar}: is no tar archive ({error}); harvest the run again") from None
-    except OSError as error:
-        raise StateError(f"{tar}: the saved state cannot be read ({error}); harvest the run again") from None
+    except OSError as error:  # this machine's fault, which says nothing of the state
+        raise RuntimeError(f"{tar}: the saved state cannot be read ({error})") from None
     below = sorted(str(p) for p in leaves & parents)
     if below:
         raise StateError(f"{tar}: member {below[0]!r} is a file or link with members below it; not replayed")

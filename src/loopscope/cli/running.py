@@ -47,7 +47,7 @@ def run_held(file: Path, store: StudyStore, bars: Bars, *, score: bool) -> RunSu
         rollouts_failed=failed.total(),
         rollouts_failed_by_environment=failed[RunStatus.ENVIRONMENT_ERROR],
         rollouts_failed_by_agent=failed[RunStatus.AGENT_ERROR],
-        scores=score_summary(store, result.tally) if result.tally else None,
+        scores=score_summary(result.tally) if result.tally else None,
         seconds=bars.seconds(),
     )
 
@@ -102,22 +102,24 @@ def score(
     """Score what is not scored yet: every commit of every harvested run, and its final state."""
     require_run_extra()
     from loopscope.cli.summary import score_summary
+    from loopscope.engine.plan import reopen_study
     from loopscope.engine.scoring import Scorer
-    from loopscope.records import RecordError, StudyStore, load_study
-    from loopscope.records.studyfile import STUDY_FILE
+    from loopscope.records import RecordError, StudyStore
 
     store = StudyStore.open(study)
     known = {found.run_id for found in store.runs()}
     if unknown := sorted(set(runs or ()) - known):
         raise RecordError(f"{study}: no harvested run is called {unknown[0]!r}; see {study / 'runs'}")
-    with store.hold(), (bars := Bars()).running():
+    with store.hold(), (bars := Bars()).running(), contextlib.redirect_stdout(sys.stderr):
         _sweep(store)
-        scorer = Scorer(store, load_study(study / STUDY_FILE), _shown_on(bars))
+        scorer = Scorer(store, reopen_study(store), _shown_on(bars))
         tally = asyncio.run(scorer.score_all(frozenset(runs) if runs else None))
-    summary = score_summary(store, tally, runs)
+    summary = score_summary(tally)
     if json:
         print_json(summary)
     else:
-        out.print(f"{tally.states} states, {tally.verifications} verifications now, {tally.unscored} without a score")
+        out.print(
+            f"{summary.states} states, {summary.verifications} verifications now, {summary.unscored} without a score"
+        )
         summary.tell()
     raise typer.Exit(Exit.FAILED if summary.failed else Exit.OK)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from loopscope.cli.console import Exit, err, out
 from loopscope.models import Record, RunStatus, VerificationStatus
-from loopscope.records import RecordError, StudyStore
+from loopscope.records import StudyStore
 
 if TYPE_CHECKING:  # Harbor comes with it, which takes longer to load than most verbs to run
     from loopscope.engine.scoring import Tally
@@ -100,27 +100,14 @@ class RunSummary(Record):
             self.scores.tell()
 
 
-def score_summary(store: StudyStore, tally: Tally, runs: Collection[str] | None = None) -> ScoreSummary:
-    """Count over the runs on disk; `runs` are those that were scored, all by default."""
-    statuses: Counter[str] = Counter()
-    unreadable = []
-    for run in store.runs():
-        if runs and run.run_id not in runs:
-            continue
-        try:
-            _ = run.record
-        except RecordError:
-            unreadable.append(run.run_id)
-            continue
-        for score in run.scores().values() if tally.unscored else ():
-            if score.value is None and score.verifications:
-                statuses[score.verifications[-1].status.value] += 1
+def score_summary(tally: Tally) -> ScoreSummary:
+    """What a scoring pass did, for people and for `--json`."""
     return ScoreSummary(
         states=tally.states,
         verifications=tally.verifications,
-        unscored=tally.unscored,
-        unscored_by_status=dict(sorted(statuses.items())),
-        unreadable_runs=tuple(unreadable),
+        unscored=sum(tally.unscored.values()),
+        unscored_by_status=tally.unscored,
+        unreadable_runs=tally.unreadable_runs,
     )
 
 

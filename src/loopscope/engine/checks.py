@@ -23,16 +23,20 @@ def check_machine(file: Path, spec: StudySpec) -> dict[str, AgentKind]:
     Raises:
         StudyError: an agent, a variable, the environment or the lock's directory cannot be had; names file and field.
     """
+    check_for_scoring(file, spec)
+    return {agent.label: _agent(f"{file}: agents.{index}", agent) for index, agent in enumerate(spec.agents)}
+
+
+def check_for_scoring(file: Path, spec: StudySpec) -> None:
+    """The part that verifications need too: no agent, no key."""
     folder = str(file.resolve().parent)
     if folder not in sys.path:
-        sys.path.append(folder)  # agents of one's own may lie beside the study file
-    kinds = {agent.label: _agent(f"{file}: agents.{index}", agent) for index, agent in enumerate(spec.agents)}
+        sys.path.append(folder)  # agents and environments of one's own may lie beside the study file
     _environment(f"{file}: environment", spec.environment)
     try:
         lock_dir()
     except OSError as error:
         raise StudyError(f"{error}; set LOOPSCOPE_LOCK_DIR to a directory that can be written") from None
-    return kinds
 
 
 def _agent(where: str, agent: AgentSpec) -> AgentKind:

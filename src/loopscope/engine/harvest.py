@@ -18,9 +18,15 @@ from loopscope.records import write_model
 
 WORKSPACE = "loopscope-workspace.tar"
 LIMITS = "loopscope-limits.json"
+TOO_LARGE = ".too-large"
+"""Suffix of an empty file in the workspace's place: it holds more than MAX_WORKSPACE_BYTES."""
 MAX_WORKSPACE_BYTES = 8 << 30
 _REMOTE_TAR = "/tmp/.loopscope-workspace.tar"  # noqa: S108  # inside the sandbox
 _KILL_ALL = "for i in 1 2 3 4 5; do kill -9 -1 2>/dev/null; sleep 0.05; done; true"
+
+
+class TransferTooLarge(Exception):
+    """As our sandbox's error of that name, for other environments."""
 
 
 class LimitsFile(Record):
@@ -52,6 +58,15 @@ class HarvestVerifier(BaseVerifier):
 
     @override
     async def verify(self) -> VerifierResult:
+        try:
+            await self._harvest()
+        except Exception as error:
+            if type(error).__name__ == "TransferTooLarge":
+                self._file.with_suffix(TOO_LARGE).touch()
+            raise
+        return VerifierResult(rewards={})
+
+    async def _harvest(self) -> None:
         partial = self._file.with_suffix(".partial")
         if isinstance(self.environment, Freezable):
             write_model(self.trial_paths.trial_dir / LIMITS, LimitsFile(limits=self.environment.limits()))
@@ -60,7 +75,6 @@ class HarvestVerifier(BaseVerifier):
         else:
             await _export(self.environment, self._workdir, partial)
         partial.rename(self._file)
-        return VerifierResult(rewards={})
 
 
 async def _export(environment: BaseEnvironment, workdir: str, target: Path) -> None:
@@ -73,5 +87,5 @@ async def _export(environment: BaseEnvironment, workdir: str, target: Path) -> N
     if packed.return_code > 1 or not size.isdecimal():  # 1: a file changed while it was read
         raise RuntimeError(f"the workspace could not be packed: {(packed.stderr or packed.stdout or '')[-500:]}")
     if int(size) > MAX_WORKSPACE_BYTES:
-        raise RuntimeError(f"the workspace holds {size} bytes, more than {MAX_WORKSPACE_BYTES}")
+        raise TransferTooLarge(f"the workspace holds {size} bytes, more than {MAX_WORKSPACE_BYTES}")
     await environment.download_file(_REMOTE_TAR, target)

@@ -33,6 +33,7 @@ def _open(name: str) -> int:
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except FileNotFoundError:
         fd = os.open(path, os.O_RDONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o444)
+        os.fchmod(fd, 0o444)  # whatever the umask: the lock is everybody's
     return fd
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from pydantic import BaseModel
 
 from loopscope.agents.registry import AgentKind
-from loopscope.engine.checks import check_machine
+from loopscope.engine.checks import check_for_scoring, check_machine
 from loopscope.models import (
     AgentSpec,
     Budget,
@@ -134,6 +134,20 @@ def plan_study(file: Path, directory: Path) -> Plan:
         for agent in spec.agents
     )
     return Plan(spec, store, runs)
+
+
+def reopen_study(store: StudyStore) -> StudySpec:
+    """The study of a directory, held against this machine and against its own lock; for verbs that run no agent.
+
+    Raises:
+        StudyError: as for `plan_study`.
+    """
+    file = store.path / STUDY_FILE
+    spec = load_study(file)
+    check_for_scoring(file, spec)
+    if (store.path / LOCK_FILE).is_file():
+        _check_unchanged(store.path / LOCK_FILE, read_model(store.path / LOCK_FILE, StudyLock), spec)
+    return spec
 
 
 def _run_id(task: str, label: str, seed: int) -> str:

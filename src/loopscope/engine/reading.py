@@ -13,6 +13,7 @@ from pathlib import Path
 from dulwich.ignore import IgnoreFilter
 
 from loopscope.models import Commit, PreparedTask, Problem
+from loopscope.records.durable import is_machine_fault
 from loopscope.records.history import read_history
 from loopscope.records.repository import Repository, TreeUnreadable
 from loopscope.records.salvage import Salvage, salvage
@@ -49,6 +50,8 @@ def read_repository(folder: Path, baseline: Path, task: PreparedTask) -> Reposit
     try:
         report = salvage(workspace, folder / "repository")
     except Exception as error:  # as below
+        if is_machine_fault(error):
+            raise
         report = Salvage(notes=[f"{type(error).__name__}: {error}"[:500]])
     for note in report.notes[:20]:
         reading.note("repository_damaged", note)
@@ -63,6 +66,8 @@ def read_repository(folder: Path, baseline: Path, task: PreparedTask) -> Reposit
         finally:
             repository.close()
     except Exception as error:  # hostile data finds ways; the workspace archive keeps it all for another look
+        if is_machine_fault(error):
+            raise
         shutil.rmtree(folder / "repository", ignore_errors=True)
         found = f"{type(error).__name__}: {error}"[:500]
         failed = RepositoryReading(problems=reading.problems)

@@ -2,40 +2,27 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 
 from harbor.models.trial.result import TrialResult
 
-from loopscope.engine.harvest import LIMITS, LimitsFile
+from loopscope.engine.ending import Ending, Redact, earlier_agent, ending_of, problem, redactor
+from loopscope.engine.harvest import LIMITS, TOO_LARGE, LimitsFile
 from loopscope.engine.jobs import TrialOutcome, between, seconds
 from loopscope.engine.plan import Plan, RunPlan, versions
 from loopscope.engine.reading import RepositoryReading, read_repository
-from loopscope.models import LimitState, PreparedTask, Problem, RunRecord, RunStatus, Timings, Usage
-from loopscope.models.annotation import PROBLEM_KEY
+from loopscope.models import LimitState, PreparedTask, Problem, RunRecord, Timings, Usage
 from loopscope.records import publish, read_model, remove_tree, scratch_name, write_bytes, write_model
 from loopscope.records.workspace import compress
 
 MAX_NATIVE_BYTES = 1 << 30
-TOO_LARGE = "TransferTooLarge"
-"""The agent left more than is taken out. Its own doing: trying again would cost the same."""
-NOT_STARTED = "environment"
 _HARBOR_FILES = ("result.json", "trial.log", "config.json", "exception.txt")
-_SHORTEST_SECRET = 6
-"""Characters; shorter values of an agent's environment are words like `1` or `true`, which occur anywhere."""
-
-
-@dataclass(frozen=True)
-class Ending:
-    """How a rollout ended, in our words."""
-
-    status: RunStatus
-    problems: tuple[Problem, ...] = ()
 
 
 def baseline_path(plan: Plan, task: PreparedTask) -> Path:
@@ -44,30 +31,42 @@ def baseline_path(plan: Plan, task: PreparedTask) -> Path:
 
 
 def publish_run(
-    plan: Plan, run: RunPlan, outcome: TrialOutcome, workspace: Path, started: datetime, secrets: Iterable[str]
+    plan: Plan, run: RunPlan, outcome: TrialOutcome, workspace: Path, started: datetime, secrets: list[str]
 ) -> RunRecord:
     """Collect logs and workspace, read the repository, write the record, publish the directory.
 
     Args:
         workspace: the frozen workspace as a tar; absent when it could not be brought out.
-        secrets: values of the agent's environment; none of them reaches a file.
+        secrets: values of the agent's environment; none of them (of six characters or more) reaches a file.
     """
     target = plan.store.run(run.run_id).path
     folder = scratch_name(target)
     folder.mkdir(parents=True)
+    redact, harvest_started = redactor(secrets), datetime.now(UTC)
     try:
-        harvest_started = datetime.now(UTC)
-        _keep_logs(outcome, folder, [s.encode() for s in secrets if len(s) >= _SHORTEST_SECRET])
+        _keep_logs(outcome, folder, redact)
         if workspace.is_file():
             compress(workspace, folder / "workspace.tar.zst")
-        tried = _keep_earlier_attempts(target, folder)
+        _keep_earlier_attempts(target, folder)
         found = read_repository(folder, baseline_path(plan, run.task), run.task)
         if not run.kind.commits:
             found.problems = [p for p in found.problems if p.kind != "no_repository"]
-        ending = _ending(outcome, has_workspace=(folder / "workspace.tar.zst").is_file(), tried=tried)
-        has_transcript = (folder / "transcript.json").is_file()
-        record = _record(plan, run, outcome, ending, found, has_transcript, started, harvest_started)
-        write_model(folder / "record.json", record)
+        ending = ending_of(
+            outcome,
+            has_workspace=(folder / "workspace.tar.zst").is_file(),
+            too_large=workspace.with_suffix(TOO_LARGE).exists(),
+            tried=earlier_agent(target),
+            redact=redact,
+        )
+        try:
+            record = _record(plan, run, outcome, ending, found, folder, started, harvest_started)
+            write_model(folder / "record.json", record)
+        except (ValueError, TypeError) as error:  # data that found a way into a field: the rest is kept all the same
+            bad = problem("record_refused", "harvest", f"{type(error).__name__}: {error}", redact)
+            ending = Ending(ending.status, (*ending.problems, bad))
+            bare = TrialOutcome(outcome.trial_dir, None, outcome.failure)
+            record = _record(plan, run, bare, ending, RepositoryReading(), folder, started, harvest_started)
+            write_model(folder / "record.json", record)
         publish(folder, target)
     finally:
         if folder.exists():
@@ -75,44 +74,14 @@ def publish_run(
     return record
 
 
-def publish_failure(plan: Plan, run: RunPlan, problem: Problem) -> RunRecord:
-    """Record a rollout that could not start, or whose record could not be made."""
-    outcome = TrialOutcome(None, None, (problem.kind, problem.message))
-    return publish_run(plan, run, outcome, Path(os.devnull), datetime.now(UTC), ())
+def publish_failure(plan: Plan, run: RunPlan, found: Problem) -> RunRecord:
+    """Record a rollout that could not start, or whose run directory could not be made."""
+    outcome = TrialOutcome(None, None, (found.kind, found.message))
+    return publish_run(plan, run, outcome, Path(os.devnull), datetime.now(UTC), list(_values(run)))
 
 
-def problem(kind: str, stage: str, message: str) -> Problem:
-    """A problem with its message on one line; what is no text (bytes of an agent's file names) is shown escaped."""
-    text = message.encode("utf-8", "backslashreplace").decode()
-    return Problem(kind=kind, stage=stage, message=" ".join(text.split())[:2000])
-
-
-def _ending(outcome: TrialOutcome, *, has_workspace: bool, tried: bool) -> Ending:
-    """How the rollout ended. A workspace that does not come out is worth one more try and no third: an agent that can
-    lose its run could otherwise draw until it likes the result."""
-    ending = _trial_ending(outcome)
-    ended_by_size = any(p.kind == "workspace_too_large" for p in ending.problems)
-    if has_workspace or ended_by_size or ending.status is RunStatus.ENVIRONMENT_ERROR:
-        return ending
-    lost = problem("no_workspace", "harvest", "the workspace could not be brought out of the sandbox")
-    return Ending(RunStatus.AGENT_ERROR if tried else RunStatus.ENVIRONMENT_ERROR, (*ending.problems, lost))
-
-
-def _trial_ending(outcome: TrialOutcome) -> Ending:
-    failure, result = outcome.failure, outcome.result
-    metadata = (result.agent_result.metadata if result and result.agent_result else None) or {}
-    reported = metadata.get(PROBLEM_KEY)
-    said = (problem("agent_report", "agent", str(reported)),) if reported else ()
-    if failure is None:
-        return Ending(RunStatus.COMPLETED, said)
-    kind, message = failure
-    if kind == "AgentTimeoutError":
-        return Ending(RunStatus.DEADLINE, said)
-    if result is None or (result.agent_setup is None and result.agent_execution is None):
-        return Ending(RunStatus.ENVIRONMENT_ERROR, (problem(kind, NOT_STARTED, message),))
-    if kind == TOO_LARGE:
-        return Ending(RunStatus.AGENT_ERROR, (problem("workspace_too_large", "harvest", message),))
-    return Ending(RunStatus.AGENT_ERROR, (problem(kind, "agent", message),))
+def _values(run: RunPlan) -> Iterable[str]:
+    return (os.environ.get(name, "") for name in run.agent.references.values())
 
 
 def _record(
@@ -121,7 +90,7 @@ def _record(
     outcome: TrialOutcome,
     ending: Ending,
     found: RepositoryReading,
-    has_transcript: bool,
+    folder: Path,
     started: datetime,
     harvest_started: datetime,
 ) -> RunRecord:
@@ -155,7 +124,7 @@ def _record(
         ambiguous_initial=found.ambiguous_initial,
         head=found.head,
         uncommitted=found.uncommitted,
-        has_transcript=has_transcript,
+        has_transcript=(folder / "transcript.json").is_file(),
         versions=versions(),
     )
 
@@ -166,26 +135,34 @@ def _limits(trial_dir: Path | None) -> dict[str, LimitState]:
 
 
 def _usage(run: RunPlan, result: TrialResult | None) -> Usage:
+    """What the agent claims; a claim that is no amount (negative, NaN) is unknown."""
     if not run.kind.needs_model and run.agent.model is None:
-        zero = {"input_uncached": 0, "cache_read": 0, "cache_write": 0, "output": 0}
-        return Usage(**zero, cost_usd=Decimal(0), source="none")
+        return Usage(input_uncached=0, cache_read=0, cache_write=0, output=0, cost_usd=Decimal(0), source="none")
     context = result.agent_result if result else None
-    if context is None or context.n_input_tokens is None:
+    if context is None:
         return Usage(source="agent")
-    cached = context.n_cache_tokens
+    given, cached, output = (
+        _amount(n) for n in (context.n_input_tokens, context.n_cache_tokens, context.n_output_tokens)
+    )
+    cost = context.cost_usd
     return Usage(
-        input_uncached=context.n_input_tokens - (cached or 0),
+        input_uncached=None if given is None else max(0, given - (cached or 0)),
         cache_read=cached,
-        output=context.n_output_tokens,
-        cost_usd=None if context.cost_usd is None else Decimal(repr(context.cost_usd)),
+        output=output,
+        cost_usd=Decimal(repr(cost)) if cost is not None and math.isfinite(cost) and cost >= 0 else None,
         source="agent",
     )
 
 
-def _keep_logs(outcome: TrialOutcome, folder: Path, secrets: list[bytes]) -> None:
+def _amount(number: int | None) -> int | None:
+    return number if number is not None and number >= 0 else None
+
+
+def _keep_logs(outcome: TrialOutcome, folder: Path, redact: Redact) -> None:
     """The agent's own logs and Harbor's, plain files only: links and pipes in them are the agent's."""
     if outcome.details:
-        write_bytes(folder / "harbor" / "exception.txt", _without(outcome.details.encode(), secrets))
+        details = outcome.details.encode("utf-8", "backslashreplace")
+        write_bytes(folder / "harbor" / "exception.txt", redact(details))
     trial = outcome.trial_dir
     if trial is None:
         return
@@ -196,37 +173,24 @@ def _keep_logs(outcome: TrialOutcome, folder: Path, secrets: list[bytes]) -> Non
             if source.is_symlink() or not source.is_file() or (size := source.stat().st_size) > left:
                 continue
             left -= size
-            _copy(source, folder / "native" / source.relative_to(trial / "agent"), secrets)
+            _copy(source, folder / "native" / source.relative_to(trial / "agent"), redact)
     for name in _HARBOR_FILES:
         if (trial / name).is_file():
-            _copy(trial / name, folder / "harbor" / name, secrets)
+            _copy(trial / name, folder / "harbor" / name, redact)
     transcript = folder / "native" / "trajectory.json"
     if transcript.is_file():
         transcript.rename(folder / "transcript.json")
 
 
-def _copy(source: Path, target: Path, secrets: list[bytes]) -> None:
+def _copy(source: Path, target: Path, redact: Redact) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
-    if secrets:
-        target.write_bytes(_without(source.read_bytes(), secrets))
-    else:
-        shutil.copyfile(source, target, follow_symlinks=False)
+    target.write_bytes(redact(source.read_bytes()))
 
 
-def _without(data: bytes, secrets: list[bytes]) -> bytes:
-    for secret in secrets:
-        data = data.replace(secret, b"[REDACTED]")
-    return data
-
-
-def _keep_earlier_attempts(target: Path, folder: Path) -> bool:
-    """What earlier tries left (hours of an agent's work before a failed harvest, say) stays under `attempts/`.
-
-    Returns:
-        Whether an agent has run in the latest of them.
-    """
+def _keep_earlier_attempts(target: Path, folder: Path) -> None:
+    """What earlier tries left (hours of an agent's work before a failed harvest, say) stays under `attempts/`."""
     if not (target / "record.json").is_file():
-        return False
+        return
     attempts = folder / "attempts"
     earlier = target / "attempts"
     if earlier.is_dir():
@@ -235,4 +199,3 @@ def _keep_earlier_attempts(target: Path, folder: Path) -> bool:
     shutil.copytree(
         target, attempts / str(number), copy_function=os.link, ignore=shutil.ignore_patterns("attempts", ".tmp-*")
     )
-    return read_model(target / "record.json", RunRecord).timings.agent_sec is not None

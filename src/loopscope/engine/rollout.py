@@ -10,11 +10,12 @@ import zstandard
 from harbor.models.trial.config import AgentConfig, VerifierConfig
 from harbor.utils.env import resolve_env_vars
 
+from loopscope.engine.ending import NOT_STARTED, problem
 from loopscope.engine.harvest import MAX_WORKSPACE_BYTES, WORKSPACE
 from loopscope.engine.jobs import run_trial, to_its_end
 from loopscope.engine.lock import machine
 from loopscope.engine.plan import Plan, RunPlan
-from loopscope.engine.recording import NOT_STARTED, baseline_path, problem, publish_failure, publish_run
+from loopscope.engine.recording import baseline_path, publish_failure, publish_run
 from loopscope.models import EnvironmentSpec, PreparedTask, Problem, RunRecord
 from loopscope.records import publish, remove_tree, scratch_name, write_bytes
 from loopscope.records.workspace import compress, list_workspace
@@ -98,7 +99,7 @@ async def run_rollout(plan: Plan, run: RunPlan) -> RunRecord:
                 environment=_exporting(plan.spec.environment, run.task, tar),
                 verifier=_harvester(run.task, tar),
             )
-        secrets = resolve_env_vars(agent.env).values()
+        secrets = list(resolve_env_vars(agent.env).values())
         return await to_its_end(publish_run, plan, run, outcome, tar, started, secrets)
     finally:
         remove_tree(scratch)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -18,7 +19,7 @@ from loopscope.engine.states import State, commit_state, final_state
 from loopscope.engine.units import Unit, UnitFinder
 from loopscope.engine.verifier import VERDICT_FILE, VerdictFile
 from loopscope.models import StateScore, StudySpec, Verification, VerificationStatus
-from loopscope.records import FINAL, StudyStore, read_model, remove_tree, scratch_name, write_bytes
+from loopscope.records import FINAL, StudyStore, is_machine_fault, read_model, remove_tree, scratch_name, write_bytes
 from loopscope.tasks.prepare import prepared_dir
 
 TEST_OUTPUT = "test-stdout.txt"
@@ -39,8 +40,10 @@ class Tally:
     """States of all runs."""
     verifications: int
     """Verifications that were run."""
-    unscored: int
-    """States without a reward at the end."""
+    unscored: dict[str, int]
+    """States without a reward at the end, by the status of their last verification."""
+    unreadable_runs: tuple[str, ...]
+    """Runs some of whose states could not even be listed; each was named as it was met."""
 
 
 class Scorer:
@@ -48,7 +51,9 @@ class Scorer:
 
     def __init__(self, store: StudyStore, spec: StudySpec, notify: Notify) -> None:
         self._store, self._spec, self._notify = store, spec, notify
-        self._total = self._done = self._ran = self._unscored = 0
+        self._total = self._done = self._ran = 0
+        self._unscored: Counter[str] = Counter()
+        self._unreadable: set[str] = set()
         self._only: frozenset[str] | None = None
 
     async def score_all(self, only: frozenset[str] | None = None) -> Tally:
@@ -65,7 +70,7 @@ class Scorer:
             known = self._known(sound) if sound else None
             if known:
                 self._hand_over(sound, known, tell=False)
-            elif sound:
+            elif any(map(self._chosen, sound)):
                 todo.append(sound)
         already = f"{self._done} states were scored before" if self._done else "states to score"
         self._notify(Event(Phase.SCORE, self._done, self._total, already))
@@ -82,13 +87,15 @@ class Scorer:
         for group in todo:
             if group[0].task.info.timed:
                 await self._settle(group)
-        return Tally(self._total, self._ran, self._unscored)
+        return Tally(self._total, self._ran, dict(sorted(self._unscored.items())), tuple(sorted(self._unreadable)))
 
     def _groups(self, only: frozenset[str] | None) -> list[list[Unit]]:
         groups: dict[tuple[str, ...], list[Unit]] = {}
         self._only = only
-        for unit in UnitFinder(self._store, self._spec.scoring.max_checkpoints, self._notify).units():
+        finder = UnitFinder(self._store, self._spec.scoring.max_checkpoints, self._notify)
+        for unit in finder.units():
             groups.setdefault(unit.identity, []).append(unit)
+        self._unreadable = {run_id for run_id in finder.unreadable if only is None or run_id in only}
         return [group for group in groups.values() if any(map(self._chosen, group))]
 
     def _chosen(self, unit: Unit) -> bool:
@@ -121,13 +128,16 @@ class Scorer:
             # This run's copy of the state is damaged: its own affair, and no verdict on another run's.
             self._hand_over([owner], score, tell=True)
             group = [unit for unit in group if unit is not owner]
+            if not any(map(self._chosen, group)):
+                return
 
     def _hand_over(self, group: list[Unit], score: StateScore, *, tell: bool) -> None:
         for unit in filter(self._chosen, group):
             if len(self._settled(unit)) < len(score.verifications):
                 unit.run.write_score(score.model_copy(update={"state": unit.state}))
             self._done += 1
-            self._unscored += score.value is None
+            if score.value is None:
+                self._unscored[score.verifications[-1].status.value] += 1
             if tell:
                 message = f"{unit.run.run_id} {unit.commit.sha[:8] if unit.commit else FINAL}: {_shown(score)}"
                 self._notify(Event(Phase.SCORE, self._done, self._total, message, problem=score.value is None))
@@ -219,9 +229,9 @@ def _build_state(unit: Unit, scratch: Path) -> State | str:
             return commit_state(repository, unit.commit, unit.run.workspace, unit.tracked, target)
         finally:
             repository.close()
-    except OSError:
-        raise
     except Exception as error:  # hostile data finds ways; they cost this state only
+        if is_machine_fault(error):
+            raise
         return f"the state could not be made: {type(error).__name__}: {error}"
 
 

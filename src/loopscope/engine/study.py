@@ -11,6 +11,7 @@ from loopscope.engine.plan import Plan, RunPlan
 from loopscope.engine.rollout import make_baseline, publish_failure, run_rollout
 from loopscope.engine.scoring import Scorer, Tally
 from loopscope.models import Problem, RunRecord, RunStatus
+from loopscope.records import is_machine_fault
 
 
 @dataclass(frozen=True)
@@ -19,8 +20,6 @@ class StudyResult:
 
     rollouts: int
     """Rollouts done now."""
-    failed: int
-    """Of all rollouts of the study, those that the environment failed."""
     tally: Tally | None
 
 
@@ -34,8 +33,7 @@ async def run_study(plan: Plan, notify: Notify, *, score: bool = True) -> StudyR
     broken = await _baselines(plan, todo, notify)
     await _rollouts(plan, todo, broken, notify)
     tally = await Scorer(plan.store, plan.spec, notify).score_all() if score else None
-    failed = sum(not _has_workspace(plan, run) for run in plan.runs)
-    return StudyResult(len(todo), failed, tally)
+    return StudyResult(len(todo), tally)
 
 
 async def _baselines(plan: Plan, todo: list[RunPlan], notify: Notify) -> dict[str, Problem]:
@@ -74,9 +72,9 @@ async def _rollout(plan: Plan, run: RunPlan) -> RunRecord:
     """One rollout, whose faults stay its own. A fault of the machine stops the study: every other run would meet it."""
     try:
         return await run_rollout(plan, run)
-    except OSError:
-        raise
     except Exception as error:  # our own bug, or data that found a way: it costs this run, and says where
+        if is_machine_fault(error):
+            raise
         details = "".join(traceback.format_exception(error))
         return publish_failure(plan, run, Problem(kind=type(error).__name__, stage="harvest", message=details[-1500:]))
 
@@ -85,7 +83,3 @@ def _shown(record: RunRecord) -> str:
     text = f"{record.run_id}: {record.status.value.replace('_', ' ')}, {len(record.commits)} commits"
     first = next((p for p in record.problems if p.stage in ("environment", "agent", "harvest")), None)
     return f"{text} ({first.message})" if first and record.status is not RunStatus.COMPLETED else text
-
-
-def _has_workspace(plan: Plan, run: RunPlan) -> bool:
-    return plan.store.run(run.run_id).workspace.is_file()

@@ -9,7 +9,7 @@ from functools import cache
 from loopscope.engine.events import Event, Notify, Phase
 from loopscope.engine.states import tracked_paths
 from loopscope.models import Commit, PreparedTask, RunStatus, StateScore
-from loopscope.records import FINAL, RecordError, RunDir, StudyStore
+from loopscope.records import FINAL, RecordError, RunDir, StudyStore, is_machine_fault
 from loopscope.records.repository import Repository, TreeUnreadable
 from loopscope.records.workspace import list_workspace
 
@@ -45,6 +45,8 @@ class UnitFinder:
 
     def __init__(self, store: StudyStore, max_checkpoints: int | None, notify: Notify) -> None:
         self._store, self._max_checkpoints, self._notify = store, max_checkpoints, notify
+        self.unreadable: set[str] = set()
+        """Runs that could not be listed, or not wholly."""
 
     def units(self) -> Iterator[Unit]:
         """Every state of every run that leaves one, each once per run, in the order of runs and commits."""
@@ -55,22 +57,27 @@ class UnitFinder:
         try:
             record, task = run.record, self._store.task(run.record.task)
         except RecordError as error:
-            self._notify(Event(Phase.SCORE, 0, 0, str(error), problem=True))
+            self._leave_out(run, str(error))
             return
         if record.status is RunStatus.ENVIRONMENT_ERROR or not run.workspace.is_file():
             return
         try:
             yield from self._commit_units(run, task)
-        except OSError:
-            raise
         except Exception as error:  # a damaged repository costs this run's steps; its final state is scored
-            message = f"{run.run_id}: its commits cannot be read ({type(error).__name__}: {error})"
-            self._notify(Event(Phase.SCORE, 0, 0, message, problem=True))
+            if is_machine_fault(error):
+                raise
+            self._leave_out(run, f"{run.run_id}: its commits cannot be read ({type(error).__name__}: {error})")
         yield Unit(run, task, None, frozenset(), (FINAL, run.run_id))
+
+    def _leave_out(self, run: RunDir, message: str) -> None:
+        self.unreadable.add(run.run_id)
+        self._notify(Event(Phase.SCORE, 0, 0, message, problem=True))
 
     def _commit_units(self, run: RunDir, task: PreparedTask) -> Iterator[Unit]:
         record, repository = run.record, run.repository()
         if repository is None:
+            if record.commits:
+                self._leave_out(run, f"{run.path}: its repository is gone, so its commits cannot be scored; restore it")
             return
         try:
             tracked = tracked_paths(repository, record.commits) & self._image_paths(task.info.name)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, override
 
 from harbor.environments.base import BaseEnvironment, ExecResult
+from harbor.models.trial.paths import EnvironmentPaths
 from harbor.models.verifier.result import VerifierResult
 from harbor.verifier.verifier import DownloadVerifierDirError, RewardFileNotFoundError, Verifier
 
@@ -47,9 +48,11 @@ class _Timed:
             return await self._environment.exec(command, **kwargs)
         started = time.monotonic()
         try:
-            async with asyncio.timeout(self._deadline_sec):
+            async with asyncio.timeout(self._deadline_sec) as limit:
                 return await self._environment.exec(command, **kwargs)
         except TimeoutError:
+            if not limit.expired():  # the environment's own
+                raise
             self.timed_out = True
             return ExecResult(return_code=124)
         finally:
@@ -90,6 +93,9 @@ class LenientVerifier(Verifier):
         except RewardFileNotFoundError:
             return read_verdict(None, None)
         except DownloadVerifierDirError:
+            folder = EnvironmentPaths.for_os(self.environment.os).verifier_dir
+            if (await self.environment.exec(f"test -d {folder} && ls {folder}", timeout_sec=60)).return_code == 0:
+                raise  # it is there: the transfer failed, which says nothing of the verifier
             reason = "the verifier removed its log directory, or left it unreadable"
             return Verdict(VerificationStatus.NO_REWARD, reason=reason)
         return read_verdict(

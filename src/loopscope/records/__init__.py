@@ -3,6 +3,7 @@
 from loopscope.records.durable import (
     RecordError,
     explain,
+    is_machine_fault,
     publish,
     read_model,
     remove_tree,
@@ -23,6 +24,7 @@ __all__ = [
     "StudyError",
     "StudyStore",
     "explain",
+    "is_machine_fault",
     "load_study",
     "locate",
     "publish",

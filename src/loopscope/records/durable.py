@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import errno
 import os
 import secrets
 import shutil
@@ -16,6 +17,9 @@ SCRATCH_PREFIX = ".tmp-"
 """Every unfinished file or directory starts like this; the next start removes what a killed process left."""
 
 
+_MACHINE_FAULTS = frozenset(
+    {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM}
+)
 _AT_FDCWD = -100
 _RENAME_EXCHANGE = 2
 
@@ -101,12 +105,20 @@ def _exchange(one: Path, other: Path) -> bool:
     return bool(rename(_AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other), _RENAME_EXCHANGE) == 0)
 
 
+def is_machine_fault(error: BaseException) -> bool:
+    """Whether an error speaks of this machine (disk full, no memory, no descriptors) and not of what was read."""
+    return isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno in _MACHINE_FAULTS)
+
+
 def remove_tree(path: Path) -> bool:
     """Remove a directory whatever modes it holds: agents leave some without permissions. False if anything stayed."""
 
+    if not os.path.lexists(path):
+        return True
+
     def unlock(function: Callable[..., object], name: str, _: BaseException) -> None:
         for locked in (Path(name).parent, Path(name)):
-            if locked.is_dir() and not locked.is_symlink():
+            if locked.is_relative_to(path) and locked.is_dir() and not locked.is_symlink():
                 locked.chmod(0o700)
         if Path(name).is_dir() and not Path(name).is_symlink():
             shutil.rmtree(name, ignore_errors=True)

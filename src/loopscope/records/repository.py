@@ -20,7 +20,7 @@ from typing import Literal
 from dulwich.objects import Blob, ObjectID, Tree
 from dulwich.repo import Repo
 
-from loopscope.records.durable import RecordError
+from loopscope.records.durable import RecordError, is_machine_fault
 from loopscope.records.workspace import FileEntry, is_bookkeeping
 
 MAX_DIFF_BYTES = 256 << 10
@@ -99,15 +99,18 @@ class Repository:
             if isinstance(obj, Tree):
                 obj.items()  # parsed on first access: here, where a damaged one costs only itself
                 return obj
-        except Exception:  # dulwich raises many kinds on damaged objects
-            return None
+        except Exception as error:  # dulwich raises many kinds on damaged objects
+            if is_machine_fault(error):
+                raise
         return None
 
     def blob(self, blob_id: bytes) -> bytes | None:
         """A file's bytes; None when missing or no file."""
         try:
             obj = self._store[ObjectID(blob_id)]
-        except Exception:  # as above
+        except Exception as error:  # as above
+            if is_machine_fault(error):
+                raise
             return None
         return obj.as_raw_string() if isinstance(obj, Blob) else None
 

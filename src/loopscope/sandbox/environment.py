@@ -25,11 +25,6 @@ from loopscope.sandbox.rootfs import SYSTEM_PATH, Scratch, Users, private_root
 from loopscope.sandbox.runner import Runner
 
 
-def _being_cancelled() -> bool:
-    task = asyncio.current_task()
-    return task is not None and task.cancelling() > 0
-
-
 class LocalEnvironment(BaseEnvironment):
     """One trial's sandbox. Besides Harbor's own arguments it takes, as environment kwargs:
 
@@ -57,6 +52,8 @@ class LocalEnvironment(BaseEnvironment):
         self._python_packages = tuple(python_packages)
         self._private_dirs = tuple(private_dirs)
         self._export_on_stop = dict(export_on_stop or {})
+        self._filled = False
+        self._starter: asyncio.Task[Any] | None = None
         self._scratch_dir = Path(scratch_dir) if scratch_dir else None
         self._runner = Runner()
         self._files = Files(self._runner, max_transfer_bytes, transfer_timeout_sec)
@@ -125,6 +122,7 @@ class LocalEnvironment(BaseEnvironment):
         """
         if self._runner.sandbox is not None:
             raise SandboxError("this sandbox is running already")
+        self._starter = asyncio.current_task()
         if self._python_packages:
             self._toolchain = await asyncio.to_thread(toolchain.build, self._python_packages)
         self._runner.env = self._base_env()
@@ -138,6 +136,7 @@ class LocalEnvironment(BaseEnvironment):
             await self._launch()
             known = self._toolchain.packages if self._toolchain else ()
             await Filler(self._runner, self._files, plan, self._user, frozenset(known)).fill(self._cwd())
+            self._filled = True
         except BaseException:
             await asyncio.shield(self.stop(delete=True))
             raise
@@ -168,20 +167,26 @@ class LocalEnvironment(BaseEnvironment):
 
     async def stop(self, delete: bool) -> None:
         """Kill everything inside; with `delete` remove its files too. May be called at any time, and again."""
-        if self._export_on_stop and self._runner.sandbox is not None and not _being_cancelled():
-            await self._export()
-        sandbox, self._runner.sandbox = self._runner.sandbox, None
-        if sandbox is not None:
-            await asyncio.shield(sandbox.close())
-        scratch = self._scratch
-        if delete and scratch is not None:
-            self._scratch = None
-            await asyncio.shield(asyncio.to_thread(scratch.remove))
+        try:
+            if self._filled and self._export_on_stop and self._runner.sandbox is not None and not self._is_cancelled():
+                await self._export()
+        finally:
+            sandbox, self._runner.sandbox = self._runner.sandbox, None
+            if sandbox is not None:
+                await asyncio.shield(sandbox.close())
+            scratch = self._scratch
+            if delete and scratch is not None:
+                self._scratch = None
+                await asyncio.shield(asyncio.to_thread(scratch.remove))
+
+    def _is_cancelled(self) -> bool:
+        """Whether the trial is being cancelled: by the task that started us, for `stop` may run in one of its own."""
+        return self._starter is not None and self._starter.cancelling() > 0
 
     async def _export(self) -> None:
         """Bring a directory out before it is gone, unless somebody did: whatever failed in between, it is not lost."""
         target = Path(self._export_on_stop["file"])
-        if target.exists():
+        if target.exists() or target.with_suffix(".too-large").exists():
             return
         partial = target.with_suffix(".export")
         try:
