@@ -255,3 +255,15 @@ def test_paths_too_long_to_open_do_not_cost_the_final_score(study):
     dig = f"python3 -c \"import os\nfor _ in range(40): os.mkdir('{part}'); os.chdir('{part}')\nopen('x','w')\""
     found = run(study({"a": {"commands": [START, dig, "echo 0.9 > value.txt"]}})).run("toy__a__s1")
     assert str(found.score("final").value) == "0.9"
+
+
+def test_a_torn_baseline_is_made_again(study):
+    plan = study({"a": {"commands": [START]}, "b": {"commands": [START]}})
+    first = replace(plan, runs=plan.runs[:1])
+    run(first)
+    baseline = plan.store.path / "tasks/toy.baseline.tar.zst"
+    baseline.write_bytes(baseline.read_bytes()[:-7])
+    store = run(plan)
+    for label in "ab":
+        found = store.run(f"toy__{label}__s1").record
+        assert found.clean_initial == found.commits[0].sha

@@ -68,3 +68,17 @@ def test_a_large_diff_is_cut_and_says_so(work, salvaged, monkeypatch):
     assert big.note.startswith("too large")
     assert len(small.text) == 50
     assert small.note.startswith("cut")
+
+
+def test_files_that_take_for_ever_to_compare_are_named_only(work, salvaged, monkeypatch):
+    monkeypatch.setattr(room, "MAX_EQUAL_PAIRS", 1000)
+    work.write("same.txt", "x\n" * 100)
+    work.write("few.txt", "x\n" * 5)
+    work.commit("base")
+    work.write("same.txt", "y\n" + "x\n" * 100)
+    work.write("few.txt", "x\n" * 6)
+    work.commit("next")
+    old, new = read_history(repository := salvaged(work)).commits
+    few, same = repository.diff(old.tree, new.tree)
+    assert few.added == 1
+    assert same.note.startswith("too long to compare")
