@@ -4,7 +4,7 @@
     python benchmarks/bench_demo.py --study DIR      only check a finished demo
 
 Targets: at most 10 minutes with set-up; in every run of `search` at least 8 scored commits; every state of a timed task
-verified at least 3 times; 27 runs. The exit code is 1 when one is missed.
+verified at least 3 times; 27 runs; `search` improves every task. The exit code is 1 when one is missed.
 """
 
 from __future__ import annotations
@@ -17,13 +17,15 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from decimal import Decimal
 from pathlib import Path
 
-from loopscope.records import RunDir, StudyStore
+from loopscope.records import FINAL, RunDir, StudyStore
 
 ROOT = Path(__file__).parents[1]
 MOST_SEC = 600.0
 RUNS = 3 * 3 * 3
+TASKS = 3
 LEAST_COMMITS = 8
 LEAST_REPEATS = 3
 _OF_A_DEVELOPER = ("VIRTUAL_ENV", "PYTHONPATH", "PYTHONHOME", "XDG_", "LOOPSCOPE_", "DISPLAY", "WAYLAND_DISPLAY")
@@ -68,8 +70,21 @@ def check(study: Path) -> bool:
             verdict("runs of search", len(commits), RUNS // 3),
             verdict("scored commits of a run of search, least", min(commits, default=0), LEAST_COMMITS),
             verdict("repeats of a timed state, least", min(repeats, default=0), LEAST_REPEATS),
+            verdict("tasks that search improves on average", improved_tasks(store), TASKS),
         ]
     )
+
+
+def improved_tasks(store: StudyStore) -> int:
+    """Tasks on which the mean official final score of `search` lies clearly (0.01) above that of `nop`."""
+    finals: dict[tuple[str, str], list[Decimal]] = {}
+    for run in store.runs():
+        score = run.score(FINAL)
+        if score is not None and score.value is not None:
+            finals.setdefault((run.record.task, run.record.agent), []).append(score.value)
+    means = {key: sum(values) / len(values) for key, values in finals.items()}
+    tasks = {task for task, _ in means}
+    return sum(means.get((t, "search"), 0) > means.get((t, "nop"), 1) + Decimal("0.01") for t in tasks)
 
 
 def verdict(what: str, found: int, least: int) -> bool:

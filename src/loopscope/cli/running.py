@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -59,8 +58,10 @@ def _sweep(store: StudyStore) -> None:
 
 
 def _tell_notes(plan: Plan) -> None:
-    if plan.spec.environment.type == "local" and not shutil.which("git", path="/usr/local/bin:/usr/bin:/bin"):
-        err.print("[yellow]warning:[/] git is missing here, so no agent can commit; install the package git")
+    from loopscope.engine.checks import missing_git
+
+    if warning := missing_git(plan.spec):
+        err.print(f"[yellow]warning:[/] {warning}")
     for name, task in {run.task.info.name: run.task for run in plan.runs}.items():
         for note in task.notes:
             err.print(f"[yellow]note:[/] {escape(f'{name}: {note}')}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from loopscope.engine.jobs import environment_config
 from loopscope.engine.lock import lock_dir
 from loopscope.models import AgentSpec, EnvironmentSpec, StudySpec
 from loopscope.records import StudyError
+from loopscope.sandbox.rootfs import SYSTEM_PATH
 
 
 def check_machine(file: Path, spec: StudySpec) -> dict[str, AgentKind]:
@@ -37,6 +39,13 @@ def check_for_scoring(file: Path, spec: StudySpec) -> None:
         lock_dir()
     except OSError as error:
         raise StudyError(f"{error}; set LOOPSCOPE_LOCK_DIR to a directory that can be written") from None
+
+
+def missing_git(spec: StudySpec) -> str | None:
+    """A warning when agents in the local sandbox will find no git: they run, but none of their steps can be scored."""
+    if spec.environment.type != "local" or spec.record_keeping == "none" or shutil.which("git", path=SYSTEM_PATH):
+        return None
+    return "git is missing on this machine, so no agent can commit and only final states are scored; install it"
 
 
 def _agent(where: str, agent: AgentSpec) -> AgentKind:

@@ -17,17 +17,12 @@ from loopscope.engine.harvest import LIMITS, TOO_LARGE, LimitsFile
 from loopscope.engine.jobs import TrialOutcome, between, seconds
 from loopscope.engine.plan import Plan, RunPlan, versions
 from loopscope.engine.reading import RepositoryReading, read_repository
-from loopscope.models import LimitState, PreparedTask, Problem, RunRecord, Timings, Usage
+from loopscope.models import LimitState, Problem, RunRecord, Timings, Usage
 from loopscope.records import publish, read_model, remove_tree, scratch_name, write_bytes, write_model
 from loopscope.records.workspace import compress
 
 MAX_NATIVE_BYTES = 1 << 30
 _HARBOR_FILES = ("result.json", "trial.log", "config.json", "exception.txt")
-
-
-def baseline_path(plan: Plan, task: PreparedTask) -> Path:
-    """The untouched workspace of a task, as its environment makes it."""
-    return plan.store.path / "tasks" / f"{task.info.name}.baseline.tar.zst"
 
 
 def publish_run(
@@ -48,7 +43,7 @@ def publish_run(
         if workspace.is_file():
             compress(workspace, folder / "workspace.tar.zst")
         _keep_earlier_attempts(target, folder)
-        found = read_repository(folder, baseline_path(plan, run.task), run.task)
+        found = read_repository(folder, plan.store.baseline(run.task.info.name), run.task)
         if not run.kind.commits:
             found.problems = [p for p in found.problems if p.kind != "no_repository"]
         ending = ending_of(

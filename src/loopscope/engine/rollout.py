@@ -15,7 +15,7 @@ from loopscope.engine.harvest import MAX_WORKSPACE_BYTES, WORKSPACE
 from loopscope.engine.jobs import run_trial, to_its_end
 from loopscope.engine.lock import machine
 from loopscope.engine.plan import Plan, RunPlan
-from loopscope.engine.recording import baseline_path, publish_failure, publish_run
+from loopscope.engine.recording import publish_failure, publish_run
 from loopscope.models import EnvironmentSpec, PreparedTask, Problem, RunRecord
 from loopscope.records import publish, remove_tree, scratch_name, write_bytes
 from loopscope.records.workspace import compress, list_workspace
@@ -28,7 +28,7 @@ __all__ = ["make_baseline", "publish_failure", "run_rollout"]
 
 async def make_baseline(plan: Plan, task: PreparedTask) -> Problem | None:
     """Bring the untouched workspace out of a fresh sandbox, once per study; the reason when that is impossible."""
-    target = baseline_path(plan, task)
+    target = plan.store.baseline(task.info.name)
     if await to_its_end(_is_whole, target):
         return None
     scratch = scratch_name(plan.store.path / "baseline")

@@ -91,7 +91,7 @@ class UnitFinder:
 
     @cache  # noqa: B019  # lives as long as one scoring pass
     def _image_paths(self, task: str) -> frozenset[bytes]:
-        baseline = self._store.path / "tasks" / f"{task}.baseline.tar.zst"
+        baseline = self._store.baseline(task)
         return frozenset(list_workspace(baseline).files) if baseline.is_file() else frozenset()
 
 

@@ -16,7 +16,7 @@ def prepared_paths(store: StudyStore, task: str) -> frozenset[bytes]:
     Raises:
         RecordError: the archive cannot be read.
     """
-    archive = store.path / "tasks" / f"{task}.baseline.tar.zst"
+    archive = store.baseline(task)
     if not archive.is_file():
         return frozenset()
     try:

@@ -140,6 +140,10 @@ class StudyStore:
         """A prepared task; RecordError when the study has none of that name."""
         return read_model(self.path / "tasks" / f"{name}.json", PreparedTask)
 
+    def baseline(self, task: str) -> Path:
+        """Archive of a task's untouched workspace, as its environment makes it; absent before the first rollout."""
+        return self.path / "tasks" / f"{task}.baseline.tar.zst"
+
     def tasks(self) -> dict[str, PreparedTask]:
         """All prepared tasks by name."""
         paths = sorted((self.path / "tasks").glob("*.json"))
