@@ -48,6 +48,8 @@ def fenced(level: str, program: str, *, secret: Path = SECRET, writable: bool = 
 def interpreter(level: str) -> str | None:
     """A Python with which this machine reaches the level: one under a closed home cannot be run by another uid."""
     for python in (sys.executable, "/usr/bin/python3"):
+        if not Path(python).exists():  # a bare Debian has none of its own
+            continue
         wanted = json.dumps({"program": "", "limits": {}, "writable": False, "secret": str(SECRET)})
         done = subprocess.run([python, str(FENCED), level, wanted], capture_output=True, text=True, check=False)
         if done.returncode == 0 and json.loads(done.stdout)["level"] == level:
