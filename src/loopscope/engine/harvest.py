@@ -13,7 +13,7 @@ from harbor.environments.base import BaseEnvironment
 from harbor.models.verifier.result import VerifierResult
 from harbor.verifier.base import BaseVerifier
 
-from loopscope.models import LimitState, Record
+from loopscope.models import Limit, Record
 from loopscope.records import write_model
 
 WORKSPACE = "loopscope-workspace.tar"
@@ -32,7 +32,7 @@ class TransferTooLarge(Exception):
 class LimitsFile(Record):
     """Limits of the sandbox that a rollout ran in."""
 
-    limits: dict[str, LimitState]
+    limits: dict[str, Limit]
 
 
 @runtime_checkable
@@ -42,7 +42,7 @@ class Freezable(Protocol):
     async def freeze(self) -> None:
         """Kill every process inside and see that none is left."""
 
-    def limits(self) -> dict[str, LimitState]:
+    def limits(self) -> dict[str, Limit]:
         """What is enforced, watched or absent."""
 
     async def stream_tar(self, path: str, dest_file: Path, max_bytes: int) -> int:

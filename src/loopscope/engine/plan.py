@@ -13,13 +13,10 @@ from loopscope.agents.registry import AgentKind
 from loopscope.engine.checks import check_for_scoring, check_machine
 from loopscope.models import (
     AgentSpec,
-    Budget,
-    EnvironmentSpec,
     PreparedTask,
     RunStatus,
-    ScoringSpec,
+    StudyLock,
     StudySpec,
-    Versioned,
 )
 from loopscope.records import (
     RecordError,
@@ -39,23 +36,6 @@ from loopscope.tasks.load import load_task
 from loopscope.tasks.prepare import prepare_task
 
 LOCK_FILE = "study.lock.json"
-
-
-class StudyLock(Versioned):
-    """`study.lock.json`: what the study was resolved to. Later starts may add to it, never change it."""
-
-    name: str
-    agents: dict[str, AgentSpec]
-    """By label."""
-    environment: EnvironmentSpec
-    budget: Budget
-    record_keeping: str
-    scoring: ScoringSpec
-    """`max_checkpoints` may change: it selects what is scored and changes no score."""
-    task_hashes: dict[str, str]
-    verifier_hashes: dict[str, str]
-    versions: dict[str, str]
-    machine: dict[str, str]
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from loopscope.engine.harvest import LIMITS, TOO_LARGE, LimitsFile
 from loopscope.engine.jobs import TrialOutcome, between, seconds
 from loopscope.engine.plan import Plan, RunPlan, versions
 from loopscope.engine.reading import RepositoryReading, read_repository
-from loopscope.models import LimitState, Problem, RunRecord, Timings, Usage
+from loopscope.models import Limit, Problem, RunRecord, Timings, Usage
 from loopscope.records import publish, read_model, remove_tree, scratch_name, write_bytes, write_model
 from loopscope.records.workspace import compress
 
@@ -124,7 +124,7 @@ def _record(
     )
 
 
-def _limits(trial_dir: Path | None) -> dict[str, LimitState]:
+def _limits(trial_dir: Path | None) -> dict[str, Limit]:
     path = trial_dir / LIMITS if trial_dir else None
     return read_model(path, LimitsFile).limits if path and path.is_file() else {}
 

@@ -2,9 +2,11 @@
 
 from loopscope.models.base import Record, Versioned
 from loopscope.models.evidence import CheckpointEvidence, Grade, RunEvidence
+from loopscope.models.manifest import FileHash, Manifest
 from loopscope.models.run import (
     Commit,
     CommitOrigin,
+    Limit,
     LimitState,
     Problem,
     RunRecord,
@@ -14,6 +16,7 @@ from loopscope.models.run import (
 from loopscope.models.score import StateScore, Verification, VerificationStatus
 from loopscope.models.study import AgentSpec, Budget, EnvironmentSpec, ScoringSpec, StudySpec
 from loopscope.models.task import Anchors, PreparedTask, TaskInfo
+from loopscope.models.unit import StudyLock, UnitIdentity
 from loopscope.models.usage import Usage
 
 __all__ = [
@@ -24,8 +27,11 @@ __all__ = [
     "Commit",
     "CommitOrigin",
     "EnvironmentSpec",
+    "FileHash",
     "Grade",
+    "Limit",
     "LimitState",
+    "Manifest",
     "PreparedTask",
     "Problem",
     "Record",
@@ -34,9 +40,11 @@ __all__ = [
     "RunStatus",
     "ScoringSpec",
     "StateScore",
+    "StudyLock",
     "StudySpec",
     "TaskInfo",
     "Timings",
+    "UnitIdentity",
     "Usage",
     "Verification",
     "VerificationStatus",

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
+from typing import ClassVar
 
-from loopscope.models.base import Record, Versioned
+from loopscope.models.base import Migration, Record, Versioned, same_fields
 
 
 class Grade(StrEnum):
@@ -51,6 +53,10 @@ class CheckpointEvidence(Record):
 
 class RunEvidence(Versioned):
     """All checkpoints of a run in order, and what holds for the whole run."""
+
+    schema_version: int = 2
+    MIGRATIONS: ClassVar[Mapping[int, Migration]] = {1: same_fields}
+    SEALED_SINCE: ClassVar[int | None] = 2
 
     run_id: str
     checkpoints: tuple[CheckpointEvidence, ...]

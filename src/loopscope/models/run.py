@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
+from typing import Any, ClassVar
 
 from pydantic import Field
 
-from loopscope.models.base import Record, Versioned
+from loopscope.models.base import Migration, Record, Versioned
 from loopscope.models.usage import Usage
 
 
@@ -88,10 +90,40 @@ class LimitState(StrEnum):
     ABSENT = "absent"
 
 
+class Limit(Record):
+    """One resource limit of a sandbox: what was set, by what, and what happened to it."""
+
+    state: LimitState
+    means: str = ""
+    """What holds it, such as `cgroup v1`, `tmpfs`, `loop image`, `rlimit`, `watchdog`; or why it is absent."""
+    value: int | None = None
+    """What was set: bytes (memory, disk), processes (pids), thousandths of a processor (cpu); None for network."""
+    peak: int | None = None
+    """The greatest use that was seen, in the unit of `value` (cpu: over the whole rollout); None when not observed."""
+    hits: int | None = None
+    """How often it was met: processes killed or refused; None when that cannot be told."""
+
+
+def _v1_to_v2(data: dict[str, Any]) -> dict[str, Any]:
+    """Version 1 told of each limit only whether it holds, and named no unit."""
+    limits = data.get("limits")
+    if isinstance(limits, dict):
+        data["limits"] = {name: {"state": state} for name, state in limits.items()}
+    return data
+
+
 class RunRecord(Versioned):
     """`runs/<run-id>/record.json`: written once, when the rollout is harvested."""
 
+    schema_version: int = 2
+    MIGRATIONS: ClassVar[Mapping[int, Migration]] = {1: _v1_to_v2}
+    SEALED_SINCE: ClassVar[int | None] = 2
+
     run_id: str
+    unit: str | None = None
+    """The rollout's name by content: digest of its `UnitIdentity`. None in records of version 1."""
+    tries: int = 1
+    """How many times the rollout was begun, this one included; earlier ones lie in `attempts/`."""
     study: str
     task: str
     task_hash: str
@@ -109,7 +141,8 @@ class RunRecord(Versioned):
     timings: Timings
     budget_sec: float
     environment: str
-    limits: dict[str, LimitState] = Field(default_factory=dict)
+    limits: dict[str, Limit] = Field(default_factory=dict)
+    """By resource: network, cpu, memory, pids, disk."""
     usage: Usage
     commits: tuple[Commit, ...] = ()
     """In the order they were made, as far as the repository tells (reflog, then ancestry, then time)."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
+from typing import ClassVar
 
 from pydantic import Field
 
-from loopscope.models.base import Record, Versioned
+from loopscope.models.base import Migration, Record, Versioned, same_fields
 
 
 class VerificationStatus(StrEnum):
@@ -48,6 +50,10 @@ class Verification(Record):
 
 class StateScore(Versioned):
     """The score of one state of the artifact: all its verifications and their middle."""
+
+    schema_version: int = 2
+    MIGRATIONS: ClassVar[Mapping[int, Migration]] = {1: same_fields}
+    SEALED_SINCE: ClassVar[int | None] = 2
 
     state: str
     """`final`, or the hex id of the scored tree (journal and version control left out)."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from decimal import Decimal
-from typing import Literal
+from typing import ClassVar, Literal
 
-from loopscope.models.base import Record, Versioned
+from loopscope.models.base import Migration, Record, Versioned, same_fields
 
 Direction = Literal["maximize", "minimize"]
 
@@ -44,6 +45,10 @@ class TaskInfo(Record):
 
 class PreparedTask(Versioned):
     """A task exactly as the agents of a study see it, kept with the study (`tasks/<name>/` and `tasks/<name>.json`)."""
+
+    schema_version: int = 2
+    MIGRATIONS: ClassVar[Mapping[int, Migration]] = {1: same_fields}
+    SEALED_SINCE: ClassVar[int | None] = 2
 
     info: TaskInfo
     source: str

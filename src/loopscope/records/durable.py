@@ -5,13 +5,18 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import errno
+import hashlib
+import json
 import os
+import re
 import secrets
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 from pydantic import BaseModel, ValidationError
+
+from loopscope.models import Versioned
 
 SCRATCH_PREFIX = ".tmp-"
 """Every unfinished file or directory starts like this; the next start removes what a killed process left."""
@@ -20,6 +25,7 @@ SCRATCH_PREFIX = ".tmp-"
 _MACHINE_FAULTS = frozenset(
     {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM}
 )
+_SEAL = re.compile(rb',\n "seal": "sha256:([0-9a-f]{64})"\n}\n\Z')
 _AT_FDCWD = -100
 _RENAME_EXCHANGE = 2
 
@@ -149,24 +155,54 @@ def sweep(folder: Path) -> list[Path]:
 
 
 def write_model(path: Path, model: BaseModel) -> None:
-    """Write a recorded type as JSON, durably; equal models give equal bytes."""
-    write_bytes(path, (model.model_dump_json(indent=1) + "\n").encode())
+    """Write a recorded type as JSON, durably, sealed where its type says so; equal models give equal bytes."""
+    data = (model.model_dump_json(indent=1) + "\n").encode()
+    sealed = isinstance(model, Versioned) and model.SEALED_SINCE is not None
+    write_bytes(path, seal(data) if sealed else data)
+
+
+def seal(data: bytes) -> bytes:
+    """A JSON object as `write_model` writes it, with the sha256 of these bytes as one more, last member."""
+    line = b',\n "seal": "sha256:%s"' % hashlib.sha256(data).hexdigest().encode()
+    return data.removesuffix(b"\n}\n") + line + b"\n}\n"
+
+
+def unseal(data: bytes) -> tuple[bytes, bool | None]:
+    """(the document without its seal, whether the seal fits); None for the second when there is no seal."""
+    found = _SEAL.search(data)
+    if found is None:
+        return data, False if b'"seal"' in data[-200:] else None
+    body = data[: found.start()] + b"\n}\n"
+    return body, hashlib.sha256(body).hexdigest().encode() == found[1]
 
 
 def read_model[Model: BaseModel](path: Path, kind: type[Model]) -> Model:
     """Read a recorded type.
 
     Raises:
-        RecordError: the file is absent, no JSON, or a field does not fit; names file, field and remedy.
+        RecordError: the file is absent, no JSON, a field does not fit, or it was changed after it was written; names
+            file, field and remedy.
     """
     try:
-        text = path.read_bytes()
+        text, whole = unseal(path.read_bytes())
     except OSError as error:
         raise RecordError(f"{path}: cannot be read ({error.strerror}); is this a study directory?") from None
     try:
-        return kind.model_validate_json(text)
+        model = kind.model_validate_json(text)
     except ValidationError as error:
         raise RecordError(f"{path}: {explain(error)}; restore the file or remove it and run again") from None
+    if whole is False or (whole is None and _must_be_sealed(kind, text)):
+        raise RecordError(
+            f"{path}: seal: it was changed after loopscope wrote it, so its numbers cannot be vouched for; "
+            "restore the file or remove it and run again"
+        )
+    return model
+
+
+def _must_be_sealed(kind: type[BaseModel], text: bytes) -> bool:
+    """Whether a document of this version always carries a seal."""
+    since = kind.SEALED_SINCE if issubclass(kind, Versioned) else None
+    return since is not None and json.loads(text).get("schema_version", since) >= since
 
 
 def explain(error: ValidationError) -> str:

@@ -13,7 +13,7 @@ from harbor.environments.base import BaseEnvironment, ExecResult, OutputStream
 from harbor.environments.capabilities import EnvironmentCapabilities, EnvironmentResourceCapabilities
 from harbor.models.task.config import NetworkMode, NetworkPolicy
 
-from loopscope.models.run import LimitState
+from loopscope.models import Limit, LimitState
 from loopscope.sandbox import bwrap, toolchain
 from loopscope.sandbox.dockerfile import Plan, read_dockerfile
 from loopscope.sandbox.errors import DockerfileError, SandboxError, SandboxUnavailableError
@@ -87,10 +87,10 @@ class LocalEnvironment(BaseEnvironment):
         """How many user ids exist inside: 65,536 as root, 1 for an ordinary user."""
         return self._ids[1] if self._ids else 1
 
-    def limits(self) -> dict[str, LimitState]:
+    def limits(self) -> dict[str, Limit]:
         """What really holds of the limits a record names."""
-        absent = dict.fromkeys(("cpu", "memory", "pids", "disk"), LimitState.ABSENT)
-        return {"network": LimitState.ENFORCED, **absent}
+        absent = dict.fromkeys(("cpu", "memory", "pids", "disk"), Limit(state=LimitState.ABSENT))
+        return {"network": Limit(state=LimitState.ENFORCED, means="network namespace"), **absent}
 
     def _validate_definition(self) -> None:
         file = self.environment_dir / "Dockerfile"
