@@ -1,6 +1,6 @@
 # Every target does its own set-up, from a bare checkout on Debian 12 or 13; docs/install.md says how.
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick setup lock clean
+.PHONY: help demo test quick long setup lock clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -16,6 +16,10 @@ test: ## every check: format, lint, types, all tests
 quick: ## the same without slow, sandbox and browser tests
 	@scripts/setup test
 	@scripts/with-venv scripts/check quick
+
+long: ## only the tests that take minutes to hours: 2,000 kills, gigabytes of hostile output
+	@scripts/setup test
+	@scripts/with-venv scripts/check long
 
 setup: ## only the set-up for all of the above
 	@scripts/setup test
