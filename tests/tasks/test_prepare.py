@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from make_task import make_task
 
 from loopscope.models.task import PreparedTask
-from loopscope.records import StudyStore, publish
+from loopscope.records import StudyStore, publish, read_model
 from loopscope.tasks import TaskError, TaskSource, builtin_names, prepare_task, prepared_dir, resolve
 from loopscope.tasks.copying import tree_hash
 from loopscope.tasks.prepare import budget_text
@@ -35,7 +35,7 @@ def test_the_study_holds_a_copy_with_the_addition(source: TaskSource, tmp_path: 
         assert needed in text
     assert "$" not in text
     assert (copy / "environment" / "start.py").read_text() == "print('start')\n"
-    assert PreparedTask.model_validate_json((tmp_path / "study/tasks/mine.json").read_bytes()) == prepared
+    assert read_model(tmp_path / "study/tasks/mine.json", PreparedTask) == prepared
     assert (prepared.source, prepared.info.name) == ("./mine", "mine")
     assert sorted(p.name for p in (tmp_path / "study/tasks").iterdir()) == ["mine", "mine.json"]
 

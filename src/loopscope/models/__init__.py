@@ -2,7 +2,7 @@
 
 from loopscope.models.base import Record, Versioned
 from loopscope.models.evidence import CheckpointEvidence, Grade, RunEvidence
-from loopscope.models.manifest import FileHash, Manifest
+from loopscope.models.manifest import ArchivedFile, ArchiveIndex, FileHash, Manifest, Part, Removal
 from loopscope.models.run import (
     Commit,
     CommitOrigin,
@@ -22,6 +22,8 @@ from loopscope.models.usage import Usage
 __all__ = [
     "AgentSpec",
     "Anchors",
+    "ArchiveIndex",
+    "ArchivedFile",
     "Budget",
     "CheckpointEvidence",
     "Commit",
@@ -32,9 +34,11 @@ __all__ = [
     "Limit",
     "LimitState",
     "Manifest",
+    "Part",
     "PreparedTask",
     "Problem",
     "Record",
+    "Removal",
     "RunEvidence",
     "RunRecord",
     "RunStatus",

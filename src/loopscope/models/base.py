@@ -6,9 +6,13 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic_core import PydanticCustomError
 
 Migration = Callable[[dict[str, Any]], dict[str, Any]]
 """From the JSON object of one version to that of the next; `schema_version` is set by the caller."""
+
+NEWER_VERSION = "newer_version"
+"""Type of the validation error that a document of a newer version meets."""
 
 
 class Record(BaseModel):
@@ -40,8 +44,10 @@ class Versioned(Record):
         if not isinstance(version, int) or isinstance(version, bool):
             return data
         if version > known:
-            raise ValueError(
-                f"written by a newer loopscope (schema_version {version}, this one knows {known}); upgrade"
+            raise PydanticCustomError(
+                NEWER_VERSION,
+                "written by a newer loopscope (schema_version {version}, this one knows {known}); upgrade loopscope",
+                {"version": version, "known": known},
             )
         for step in range(version, known):
             if step not in cls.MIGRATIONS:

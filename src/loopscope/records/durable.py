@@ -5,27 +5,26 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import errno
-import hashlib
-import json
 import os
-import re
 import secrets
 import shutil
+import stat
 from collections.abc import Callable
 from pathlib import Path
+from typing import BinaryIO
 
 from pydantic import BaseModel, ValidationError
 
-from loopscope.models import Versioned
+from loopscope.models.base import NEWER_VERSION
+from loopscope.models.seal import document, must_be_sealed, unseal
 
 SCRATCH_PREFIX = ".tmp-"
 """Every unfinished file or directory starts like this; the next start removes what a killed process left."""
-
+RESTORE = "restore the file (from an archive: `loopscope study import`), or remove it and run again"
 
 _MACHINE_FAULTS = frozenset(
     {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM}
 )
-_SEAL = re.compile(rb',\n "seal": "sha256:([0-9a-f]{64})"\n}\n\Z')
 _AT_FDCWD = -100
 _RENAME_EXCHANGE = 2
 
@@ -156,53 +155,52 @@ def sweep(folder: Path) -> list[Path]:
 
 def write_model(path: Path, model: BaseModel) -> None:
     """Write a recorded type as JSON, durably, sealed where its type says so; equal models give equal bytes."""
-    data = (model.model_dump_json(indent=1) + "\n").encode()
-    sealed = isinstance(model, Versioned) and model.SEALED_SINCE is not None
-    write_bytes(path, seal(data) if sealed else data)
-
-
-def seal(data: bytes) -> bytes:
-    """A JSON object as `write_model` writes it, with the sha256 of these bytes as one more, last member."""
-    line = b',\n "seal": "sha256:%s"' % hashlib.sha256(data).hexdigest().encode()
-    return data.removesuffix(b"\n}\n") + line + b"\n}\n"
-
-
-def unseal(data: bytes) -> tuple[bytes, bool | None]:
-    """(the document without its seal, whether the seal fits); None for the second when there is no seal."""
-    found = _SEAL.search(data)
-    if found is None:
-        return data, False if b'"seal"' in data[-200:] else None
-    body = data[: found.start()] + b"\n}\n"
-    return body, hashlib.sha256(body).hexdigest().encode() == found[1]
+    write_bytes(path, document(model))
 
 
 def read_model[Model: BaseModel](path: Path, kind: type[Model]) -> Model:
-    """Read a recorded type.
+    """Read a recorded type. What is no plain file (a link, a pipe) is not opened.
 
     Raises:
-        RecordError: the file is absent, no JSON, a field does not fit, or it was changed after it was written; names
-            file, field and remedy.
+        RecordError: the file is absent, no JSON, a field does not fit, a newer version wrote it, or it was changed
+            after it was written; names file, field and remedy.
     """
     try:
-        text, whole = unseal(path.read_bytes())
+        data = read_plain(path)
     except OSError as error:
         raise RecordError(f"{path}: cannot be read ({error.strerror}); is this a study directory?") from None
+    return parse_model(path, data, kind)
+
+
+def parse_model[Model: BaseModel](path: Path, data: bytes, kind: type[Model]) -> Model:
+    """The same for bytes that were read from `path`."""
+    body, whole = unseal(data)
     try:
-        model = kind.model_validate_json(text)
+        model = kind.model_validate_json(body)
     except ValidationError as error:
-        raise RecordError(f"{path}: {explain(error)}; restore the file or remove it and run again") from None
-    if whole is False or (whole is None and _must_be_sealed(kind, text)):
+        newer = any(found["type"] == NEWER_VERSION for found in error.errors(include_url=False))
+        remedy = "" if newer else f"; {RESTORE}"
+        raise RecordError(f"{path}: {explain(error)}{remedy}") from None
+    if whole is False or (whole is None and must_be_sealed(kind, body)):
         raise RecordError(
-            f"{path}: seal: it was changed after loopscope wrote it, so its numbers cannot be vouched for; "
-            "restore the file or remove it and run again"
+            f"{path}: seal: it was changed after loopscope wrote it, so its numbers cannot be vouched for; {RESTORE}"
         )
     return model
 
 
-def _must_be_sealed(kind: type[BaseModel], text: bytes) -> bool:
-    """Whether a document of this version always carries a seal."""
-    since = kind.SEALED_SINCE if issubclass(kind, Versioned) else None
-    return since is not None and json.loads(text).get("schema_version", since) >= since
+def read_plain(path: Path) -> bytes:
+    """Bytes of a plain file; OSError for what is none. Neither a link nor a pipe is followed or waited for."""
+    with open_plain(path) as file:
+        return file.read()
+
+
+def open_plain(path: Path) -> BinaryIO:
+    """Open a plain file for reading; see `read_plain`."""
+    fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise OSError(errno.EINVAL, "not a plain file", str(path))
+    return os.fdopen(fd, "rb")
 
 
 def explain(error: ValidationError) -> str:

@@ -14,6 +14,7 @@ from string import Template
 
 from pydantic import ValidationError
 
+from loopscope.models.seal import document, unseal
 from loopscope.models.task import PreparedTask, TaskInfo
 from loopscope.tasks.catalog import TaskSource
 from loopscope.tasks.copying import copy_tree, tree_hash
@@ -73,7 +74,7 @@ def prepare_task(
         if record.exists():
             return _kept(record, prepared)
         written = scratch / record.name
-        written.write_text(prepared.model_dump_json(indent=1) + "\n", encoding="utf-8")
+        written.write_bytes(document(prepared))
         publish(written, record)
         return prepared
     finally:
@@ -121,9 +122,12 @@ def _kept(record: Path, prepared: PreparedTask) -> PreparedTask:
     """The record that is there, which may name the source differently, where it is about the same task."""
     remedy = "restore the file, or start a study in a new directory"
     try:
-        kept = PreparedTask.model_validate_json(record.read_bytes())
+        body, whole = unseal(record.read_bytes())
+        kept = PreparedTask.model_validate_json(body)
     except ValidationError:
         raise TaskError(record, "is no record of a prepared task", remedy=remedy) from None
+    if whole is False:
+        raise TaskError(record, "was changed after loopscope wrote it: its seal does not fit", remedy=remedy)
     if (kept.content_hash, kept.verifier_hash) != (prepared.content_hash, prepared.verifier_hash):
         raise TaskError(record, "its hashes are not those of the prepared task beside it", remedy=remedy)
     return kept
