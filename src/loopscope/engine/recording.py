@@ -17,8 +17,9 @@ from loopscope.engine.harvest import LIMITS, TOO_LARGE, LimitsFile
 from loopscope.engine.jobs import TrialOutcome, between, seconds
 from loopscope.engine.plan import Plan, RunPlan, versions
 from loopscope.engine.reading import RepositoryReading, read_repository
-from loopscope.models import Limit, Problem, RunRecord, Timings, Usage
+from loopscope.models import FileHash, Limit, Problem, RunRecord, Timings, Usage
 from loopscope.records import publish, read_model, remove_tree, scratch_name, write_bytes, write_model
+from loopscope.records.manifest import write_manifest
 from loopscope.records.workspace import compress
 
 MAX_NATIVE_BYTES = 1 << 30
@@ -38,10 +39,11 @@ def publish_run(
     folder = scratch_name(target)
     folder.mkdir(parents=True)
     redact, harvest_started = redactor(secrets), datetime.now(UTC)
+    hashed: dict[str, FileHash] = {}
     try:
         _keep_logs(outcome, folder, redact)
         if workspace.is_file():
-            compress(workspace, folder / "workspace.tar.zst")
+            hashed["workspace.tar.zst"] = compress(workspace, folder / "workspace.tar.zst")
         _keep_earlier_attempts(target, folder)
         found = read_repository(folder, plan.store.baseline(run.task.info.name), run.task)
         if not run.kind.commits:
@@ -62,6 +64,7 @@ def publish_run(
             bare = TrialOutcome(outcome.trial_dir, None, outcome.failure)
             record = _record(plan, run, bare, ending, RepositoryReading(), folder, started, harvest_started)
             write_model(folder / "record.json", record)
+        write_manifest(folder, hashed)
         publish(folder, target)
     finally:
         if folder.exists():

@@ -10,8 +10,8 @@ import secrets
 import shutil
 import stat
 from collections.abc import Callable
+from io import BufferedReader
 from pathlib import Path
-from typing import BinaryIO
 
 from pydantic import BaseModel, ValidationError
 
@@ -80,6 +80,17 @@ def publish(scratch: Path, target: Path) -> None:
     else:
         scratch.replace(target)
         _fsync_dir(target.parent)
+
+
+def publish_new(scratch: Path, target: Path) -> None:
+    """The same for a directory whose name must be free, or an empty directory: nothing is ever replaced.
+
+    Raises:
+        OSError: something lies there.
+    """
+    _sync_all(scratch)
+    scratch.rename(target)
+    _fsync_dir(target.parent)
 
 
 def _sync_all(path: Path) -> None:
@@ -194,7 +205,7 @@ def read_plain(path: Path) -> bytes:
         return file.read()
 
 
-def open_plain(path: Path) -> BinaryIO:
+def open_plain(path: Path) -> BufferedReader:
     """Open a plain file for reading; see `read_plain`."""
     fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     if not stat.S_ISREG(os.fstat(fd).st_mode):

@@ -16,6 +16,8 @@ from typing import IO
 
 import zstandard
 
+from loopscope.models import FileHash
+
 MAX_MEMBERS = 200_000
 """Files of a workspace that are looked at; the rest is kept in the archive but not listed."""
 
@@ -130,7 +132,14 @@ def _member_blob(archive: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
     return digest.hexdigest().encode()
 
 
-def compress(tar: Path, target: Path) -> None:
-    """Compress a finished tar into `target` (zstd, level 3); publishing it durably is the caller's step."""
+def compress(tar: Path, target: Path) -> FileHash:
+    """Compress a finished tar into `target` (zstd, level 3); publishing it durably is the caller's step.
+
+    Returns hash and size of what was written, taken on the way.
+    """
+    digest, size = hashlib.sha256(), 0
     with tar.open("rb") as source, target.open("xb") as sink:
-        zstandard.ZstdCompressor(level=3).copy_stream(source, sink)
+        for chunk in zstandard.ZstdCompressor(level=3, write_checksum=True).read_to_iter(source):
+            digest.update(chunk)
+            size += sink.write(chunk)
+    return FileHash(sha256=digest.hexdigest(), size=size)
