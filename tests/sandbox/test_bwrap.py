@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -70,8 +72,11 @@ def test_no_bwrap_names_both_ways_to_get_it(monkeypatch: pytest.MonkeyPatch) -> 
         find_bwrap.__wrapped__()
 
 
-def test_remedies_and_staging() -> None:
-    assert "seccomp=unconfined" in remedy("bwrap: Operation not permitted") or "sysctl" in remedy("not permitted")
-    assert "bwrap --unshare-all" in remedy("something else") or "sysctl" in remedy("something else")
+def test_remedies_and_staging(tmp_path: Path) -> None:
+    assert "seccomp=unconfined" in remedy("bwrap: Operation not permitted", sysctls=tmp_path)
+    assert "bwrap --unshare-all" in remedy("something else", sysctls=tmp_path)
+    (tmp_path / "user").mkdir()
+    (tmp_path / "user/max_user_namespaces").write_text("0\n")
+    assert "(user.max_user_namespaces=0); `loopscope doctor`" in remedy("anything", sysctls=tmp_path)
     with pytest.raises(SandboxUnavailableError, match="/nowhere"):
         staging_point(["/nowhere"])

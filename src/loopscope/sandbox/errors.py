@@ -39,4 +39,6 @@ class MissingTools(SandboxError):
         """`missing` maps each tool to the package that brings it; `where` is the Dockerfile."""
         self.missing = dict(missing)
         listed = ", ".join(f"{tool} ({package})" for tool, package in sorted(missing.items()))
-        super().__init__(f"{where}: the local sandbox offers the host's tools, and lacks {listed}")
+        super().__init__(
+            f"{where}: the local sandbox offers the host's tools, and lacks {listed}; `loopscope doctor` names the command"
+        )

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from loopscope.sandbox import bwrap
-from loopscope.sandbox.errors import SandboxError
+from loopscope.sandbox.errors import SandboxError, SandboxUnavailableError
 from loopscope.sandbox.namespace import Sandbox
 from loopscope.sandbox.rootfs import Scratch
+from loopscope.sandbox.runner import Runner
 
 
 @dataclass(frozen=True)
@@ -23,22 +26,35 @@ class Probe:
     """One sentence: what was found, or what is wrong and the remedy."""
 
 
+@asynccontextmanager
+async def started() -> AsyncIterator[tuple[Runner, int]]:
+    """An empty sandbox that runs, and how many ids exist inside.
+
+    Raises SandboxUnavailableError for what the machine lacks, with the remedy.
+    """
+    program, ids = bwrap.find_bwrap(), bwrap.choose_ids()
+    with tempfile.TemporaryDirectory(prefix="loopscope-probe-") as folder:
+        scratch = Scratch(Path(folder) / "s", (), ids)
+        runner = Runner()
+        try:
+            scratch.create()
+            launch = bwrap.build(scratch.layout(), program, ids, bwrap.staging_point() if ids else "")
+            try:
+                runner.sandbox = await Sandbox.launch(launch)
+            except SandboxError as exc:
+                raise SandboxUnavailableError(f"no sandbox can be started: {exc}; {bwrap.remedy(str(exc))}") from exc
+            yield runner, ids[1] if ids else 1
+        finally:
+            if runner.sandbox is not None:
+                await runner.sandbox.close()
+            scratch.remove()
+
+
 async def probe() -> Probe:
     """Start and end an empty sandbox. Never raises for what the machine lacks."""
     try:
-        program = bwrap.find_bwrap()
+        async with started() as (_, count):
+            program = bwrap.find_bwrap()
+            return Probe(True, count, f"sandboxes work ({program}, {count} id{'s' if count > 1 else ''} inside)")
     except SandboxError as exc:
         return Probe(False, 0, str(exc))
-    ids = bwrap.choose_ids()
-    with tempfile.TemporaryDirectory(prefix="loopscope-probe-") as folder:
-        scratch = Scratch(Path(folder) / "s", (), ids)
-        scratch.create()
-        try:
-            launch = bwrap.build(scratch.layout(), program, ids, bwrap.staging_point() if ids else "")
-            await (await Sandbox.launch(launch)).close()
-        except SandboxError as exc:
-            return Probe(False, 0, f"no sandbox can be started: {exc}; {bwrap.remedy(str(exc))}")
-        finally:
-            scratch.remove()
-    count = ids[1] if ids else 1
-    return Probe(True, count, f"sandboxes work ({program}, {count} id{'s' if count > 1 else ''} inside)")
