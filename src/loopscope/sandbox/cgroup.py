@@ -1,0 +1,270 @@
+"""Control groups: where this process may make groups of its own, version 1 and 2, and what a group tells.
+
+Groups are made only beneath the group that this process is in. On version 2 a group that hands controllers on may hold
+no process itself; so this process moves into a leaf, but only out of a group that holds nobody else's processes.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+CONTROLLERS = ("memory", "pids", "cpu", "cpuacct")
+"""What is asked for; `cpuacct` exists on version 1 only and merely counts."""
+
+PERIOD_USEC = 100_000
+_LEAF = "loopscope-engine-"
+_GROUP = re.compile(r"loopscope-(?:engine-)?(\d+)-(\d+)(?:-[0-9a-f]+)?$")
+_SCOPE = "`systemd-run {user}--scope -p Delegate=yes loopscope ...`"
+_prepared: set[Path] = set()
+_lock = threading.Lock()
+
+
+@dataclass(frozen=True)
+class Home:
+    """A directory in which groups with this controller can be made."""
+
+    controller: str
+    version: int
+    parent: Path
+    moves: bool = False
+    """This process has to move into a leaf first."""
+
+
+@dataclass(frozen=True)
+class Missing:
+    """Why a controller cannot be used here, and what would help."""
+
+    controller: str
+    why: str
+
+
+@dataclass(frozen=True)
+class _Hierarchy:
+    version: int
+    own: Path
+    """The directory of this process's own group."""
+
+
+def locate(mountinfo: str, membership: str, controller: str) -> _Hierarchy | None:
+    """This process's own group, from the texts of /proc/self/{mountinfo,cgroup}; None when it is not mounted here."""
+    paths: dict[str, str] = {}
+    for line in membership.splitlines():
+        _, names, path = line.split(":", 2)
+        paths |= dict.fromkeys(names.split(","), path)
+    for line in mountinfo.splitlines():
+        before, _, after = line.partition(" - ")
+        kind, _, options = after.split(" ", 2)
+        version = {"cgroup": 1, "cgroup2": 2}.get(kind)
+        if version is None or (version == 1 and controller not in options.split(",")):
+            continue
+        if version == 2 and controller in paths:
+            continue
+        root, mountpoint = (field.replace(r"\040", " ") for field in before.split(" ")[3:5])
+        path = paths.get(controller if version == 1 else "", "")
+        inside = os.path.relpath(path, root) if path.startswith("/") else ".."
+        if not inside.startswith(".."):
+            return _Hierarchy(version, Path(mountpoint, inside))
+    return None
+
+
+def find(controller: str) -> Home | Missing:
+    """Where groups with `controller` can be made by this process. Changes nothing."""
+    try:
+        at = locate(
+            Path("/proc/self/mountinfo").read_text(errors="replace"), Path("/proc/self/cgroup").read_text(), controller
+        )
+        if at is None:
+            return Missing(controller, "no cgroup file system with this controller is mounted here")
+        return _on_v1(controller, at.own) if at.version == 1 else _on_v2(controller, at.own)
+    except (OSError, ValueError) as exc:
+        return Missing(controller, f"cgroups cannot be read: {exc}")
+
+
+def _scope() -> str:
+    return _SCOPE.format(user="" if os.geteuid() == 0 else "--user ")
+
+
+def _on_v1(controller: str, own: Path) -> Home | Missing:
+    if os.access(own, os.W_OK | os.X_OK) and os.access(own / "cgroup.procs", os.W_OK):
+        return Home(controller, 1, own)
+    return Missing(controller, f"{own} cannot be written; run as root, or let it be owned by you, or use cgroup v2")
+
+
+def _on_v2(controller: str, own: Path) -> Home | Missing:
+    if own.name.startswith(_LEAF):
+        base = own.parent
+        if controller in _words(base / "cgroup.subtree_control"):
+            return Home(controller, 2, base)
+    if controller not in _words(own / "cgroup.controllers"):
+        return Missing(controller, f"not delegated to {own}; {_scope()} brings it")
+    writable = all(os.access(own / name, os.W_OK) for name in ("", "cgroup.subtree_control", "cgroup.procs"))
+    if not writable:
+        return Missing(controller, f"{own} cannot be written; {_scope()} gives loopscope a group of its own")
+    if not (own / "cgroup.type").exists():  # the root of all groups may hold processes beside groups
+        return Home(controller, 2, own)
+    if others := [pid for pid in _pids(own) if not _is_ours(pid)]:
+        return Missing(
+            controller,
+            f"{own} holds other processes (pid {others[0]}); {_scope()} gives loopscope a group of its own",
+        )
+    return Home(controller, 2, own, moves=True)
+
+
+def _words(file: Path) -> list[str]:
+    return file.read_text().split()
+
+
+def _pids(group: Path) -> list[int]:
+    return [int(word) for word in _words(group / "cgroup.procs")]
+
+
+def _stat(pid: int) -> tuple[int, int] | None:
+    """(parent, start time in ticks) of a process."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text(errors="replace").rsplit(")", 1)[1].split()
+    except OSError:
+        return None
+    return int(fields[1]), int(fields[19])
+
+
+def _is_ours(pid: int) -> bool:
+    """Whether it is this process or one of its descendants (or gone)."""
+    for _ in range(64):
+        if pid == os.getpid():
+            return True
+        found = _stat(pid)
+        if found is None:
+            return True
+        pid = found[0]
+        if pid <= 1:
+            return False
+    return False
+
+
+def prepare(homes: Mapping[str, Home]) -> None:
+    """Make the homes ready, once per process: leave the group on version 2, hand controllers on, sweep what is dead.
+
+    Raises OSError when the kernel refuses after all.
+    """
+    with _lock:
+        for parent in dict.fromkeys(home.parent for home in homes.values()):
+            if parent in _prepared:
+                continue
+            sweep(parent)
+            wanted = [home for home in homes.values() if home.parent == parent and home.version == 2]
+            if any(home.moves for home in wanted):
+                leaf = parent / f"{_LEAF}{_identity()}"
+                leaf.mkdir(exist_ok=True)
+                for pid in _pids(parent):
+                    if _is_ours(pid):
+                        (leaf / "cgroup.procs").write_text(str(pid))
+            for home in wanted:
+                if home.controller not in _words(parent / "cgroup.subtree_control"):
+                    (parent / "cgroup.subtree_control").write_text(f"+{home.controller}")
+            _prepared.add(parent)
+
+
+def _identity() -> str:
+    found = _stat(os.getpid())
+    return f"{os.getpid()}-{found[1] if found else 0}"
+
+
+def new_name() -> str:
+    """A group's name: whose it is (pid and start time, so that a dead engine's can be told), and a random word."""
+    return f"loopscope-{_identity()}-{secrets.token_hex(4)}"
+
+
+def sweep(parent: Path) -> None:
+    """Remove empty groups that engines left which are dead. Nobody else's, and none that holds a process."""
+    for group in parent.glob("loopscope-*"):
+        if (name := _GROUP.match(group.name)) is None:
+            continue
+        found = _stat(int(name[1]))
+        if found is None or found[1] != int(name[2]):
+            remove(group)
+
+
+def remove(group: Path) -> bool:
+    """Remove an empty group; whether it is gone."""
+    try:
+        group.rmdir()
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    return True
+
+
+def settings(home: Home, value: int) -> list[tuple[str, str, bool]]:
+    """(file, text, whether it must succeed) that limit a group: bytes, processes, or thousandths of a processor."""
+    one = home.version == 1
+    if home.controller == "memory" and one:
+        return [("memory.limit_in_bytes", str(value), True), ("memory.memsw.limit_in_bytes", str(value), False),
+                ("memory.swappiness", "0", False)]  # fmt: skip
+    if home.controller == "memory":
+        return [("memory.max", str(value), True), ("memory.swap.max", "0", False), ("memory.oom.group", "0", False)]
+    if home.controller == "pids":
+        return [("pids.max", str(value), True)]
+    quota = max(1000, value * PERIOD_USEC // 1000)
+    if one:
+        return [("cpu.cfs_period_us", str(PERIOD_USEC), True), ("cpu.cfs_quota_us", str(quota), True)]
+    return [("cpu.max", f"{quota} {PERIOD_USEC}", True)]
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a group tells of the past; None where this kernel does not."""
+
+    peak: int | None = None
+    """Bytes or processes; for cpu microseconds used."""
+    hits: int | None = None
+
+
+def seen(home: Home, group: Path) -> Seen:
+    """The greatest use so far and how often the limit was met."""
+    if home.controller == "memory":
+        if home.version == 1:
+            return Seen(_number(group / "memory.max_usage_in_bytes"), _event(group / "memory.oom_control", "oom_kill"))
+        return Seen(_number(group / "memory.peak"), _event(group / "memory.events", "oom_kill"))
+    if home.controller == "pids":
+        return Seen(_number(group / "pids.peak"), _event(group / "pids.events", "max"))
+    if home.controller == "cpuacct":
+        used = _number(group / "cpuacct.usage")
+        return Seen(None if used is None else used // 1000)
+    return Seen(_event(group / "cpu.stat", "usage_usec"), _event(group / "cpu.stat", "nr_throttled"))
+
+
+def _number(file: Path) -> int | None:
+    try:
+        return int(file.read_text())
+    except (OSError, ValueError):
+        return None
+
+
+def _event(file: Path, name: str) -> int | None:
+    try:
+        pairs = dict(line.split(" ", 1) for line in file.read_text().splitlines() if " " in line)
+        return int(pairs[name])
+    except (OSError, ValueError, KeyError):
+        return None
+
+
+def memory_bound() -> int:
+    """Bytes that this process could use at all: the machine's memory, or less where a group above us is limited."""
+    total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    try:
+        at = locate(Path("/proc/self/mountinfo").read_text(errors="replace"), Path("/proc/self/cgroup").read_text(),
+                    "memory")  # fmt: skip
+    except OSError:
+        return total
+    while at is not None and (at.own / "cgroup.procs").exists():
+        limit = _number(at.own / ("memory.limit_in_bytes" if at.version == 1 else "memory.max"))
+        total = min(total, limit or total)
+        at = _Hierarchy(at.version, at.own.parent)
+    return total
