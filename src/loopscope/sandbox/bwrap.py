@@ -19,7 +19,8 @@ INIT = "echo ready; exec >/dev/null 2>&1; cd /; while :; do sleep infinity & wai
 """The first process inside. As pid 1 it is immune to signals from inside; `wait` reaps every orphan."""
 
 IDS_WANTED = 65536
-DEV_SHM_BYTES = 1 << 30
+DEV_SHM_BYTES = 64 << 20
+"""Docker's default."""
 
 _CAPABILITIES = {
     "chown": 0,
@@ -57,6 +58,9 @@ class Layout:
     symlinks: Sequence[tuple[str, str]] = ()
     """(content, path inside)."""
     hostname: str = "sandbox"
+    dev_shm: str = ""
+    """Host directory to be covered by a tmpfs that is shown at /dev/shm; "" lets bubblewrap mount one, of any number of
+    inodes."""
     dev_shm_bytes: int = DEV_SHM_BYTES
 
 
@@ -71,6 +75,10 @@ class Launch:
     binds: Sequence[tuple[str, str]] = field(default_factory=tuple)
     """(source, name): gathered under `stage` before ids are mapped, since a mapped id may not walk the host's tree."""
     capabilities: int = CAPABILITIES
+    shm: tuple[str, int, int] | None = None
+    """(directory to cover, bytes, inodes) of the tmpfs for /dev/shm."""
+    files: Sequence[int] = ()
+    """Descriptors: the root of the writable files, then the namespaces to enter, where they are mounted."""
 
 
 @cache
@@ -137,7 +145,14 @@ def staging_point(exists: Sequence[str] = _STAGING_POINTS) -> str:
     raise SandboxUnavailableError(f"none of {', '.join(exists)} is a directory: create /mnt")
 
 
-def build(layout: Layout, bwrap: str, ids: tuple[int, int] | None, stage: str = "/mnt") -> Launch:
+def inodes_for(size: int) -> int:
+    """Files that a file system of `size` bytes may hold: one for 16 KiB, as ext4 has it, and some in a small one."""
+    return max(4096, size >> 14)
+
+
+def build(
+    layout: Layout, bwrap: str, ids: tuple[int, int] | None, stage: str = "/mnt", files: Sequence[int] = ()
+) -> Launch:
     """The launch of one sandbox, from its layout. Pure: the same input gives the same argv."""
     staged: list[tuple[str, str]] = []
 
@@ -157,14 +172,19 @@ def build(layout: Layout, bwrap: str, ids: tuple[int, int] | None, stage: str = 
     for content, path in layout.symlinks:
         argv += ["--symlink", content, path]
     argv += ["--proc", "/proc", "--dev", "/dev"]
-    argv += ["--perms", "1777", "--size", str(layout.dev_shm_bytes), "--tmpfs", "/dev/shm", "--remount-ro", "/dev"]  # noqa: S108
+    shm = (layout.dev_shm, layout.dev_shm_bytes, inodes_for(layout.dev_shm_bytes)) if layout.dev_shm else None
+    if shm:
+        argv += ["--bind", reachable(layout.dev_shm), "/dev/shm"]  # noqa: S108
+    else:
+        argv += ["--perms", "1777", "--size", str(layout.dev_shm_bytes), "--tmpfs", "/dev/shm"]  # noqa: S108
+    argv += ["--remount-ro", "/dev"]
     # Made here and not by bwrap on the way to a bind, which would shut it to any other user than root.
     for folder in sorted({p for b in layout.binds for p in Path(b.target).parents if p.is_relative_to("/opt")}):
         argv += ["--perms", "0755", "--dir", str(folder)]
     for bind in layout.binds:
         argv += ["--bind" if bind.writable else "--ro-bind", reachable(bind.source), bind.target]
     argv += ["--remount-ro", "/", "--chdir", "/", "--", "/usr/bin/sh", "-c", INIT]
-    return Launch(argv=argv, ids=ids, stage=stage, binds=tuple(staged))
+    return Launch(argv=argv, ids=ids, stage=stage, binds=tuple(staged), shm=shm, files=tuple(files))
 
 
 _KNOBS = (

@@ -47,15 +47,15 @@ class _Hub:
         self._owner = os.getpid()
         return ours
 
-    def keeper(self) -> socket.socket:
-        """A fresh keeper's control socket; the hub is started, or started anew, when there is none."""
+    def request(self, word: bytes) -> socket.socket:
+        """The socket of a fresh process of the hub's, b"keeper" or b"storage"; the hub is started if there is none."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs, self._lock:
             for _ in range(2):
                 if self._socket is None or self._owner != os.getpid():
                     self._socket = self._spawn()
                 try:
-                    socket.send_fds(self._socket, [b"keeper"], [theirs.fileno()])
+                    socket.send_fds(self._socket, [word], [theirs.fileno()])
                     return ours
                 except (BrokenPipeError, ConnectionError):
                     self._socket.close()
@@ -95,6 +95,32 @@ def _payload(content: dict[str, Any]) -> int:
         f.write(marshal.dumps(content))
     os.lseek(fd, 0, os.SEEK_SET)
     return fd
+
+
+async def ask_storage(word: bytes, content: dict[str, Any], fds: Sequence[int] = ()) -> tuple[str, list[int]]:
+    """Have a helper (keeper/storage.py) do one thing to a sandbox's files; its answer, and descriptors, ours to close.
+
+    Raises OSError with its words when it fails.
+    """
+    control = _HUB.request(b"storage")
+    with control:
+        control.setblocking(False)
+        request = _payload(content)
+        try:
+            socket.send_fds(control, [word], [request, *fds])
+        finally:
+            os.close(request)
+        loop, ready = asyncio.get_running_loop(), asyncio.Event()
+        loop.add_reader(control.fileno(), ready.set)
+        try:
+            await ready.wait()
+        finally:
+            loop.remove_reader(control.fileno())
+        said, answered, _, _ = socket.recv_fds(control, 1 << 13, 8, socket.MSG_CMSG_CLOEXEC)
+    state, _, words = said.decode(errors="replace").partition(" ")
+    if state != "ok":
+        raise OSError(words or "the storage helper died")
+    return words, answered
 
 
 class Process:
@@ -144,7 +170,7 @@ class Sandbox:
     @classmethod
     async def launch(cls, launch: Launch) -> Sandbox:
         """Start bubblewrap and wait until its first process runs with every mount in place."""
-        control = _HUB.keeper()
+        control = _HUB.request(b"keeper")
         control.setblocking(False)
         request = _payload(
             {
@@ -153,10 +179,11 @@ class Sandbox:
                 "stage": launch.stage,
                 "binds": [tuple(bind) for bind in launch.binds],
                 "caps": launch.capabilities,
+                "shm": launch.shm,
             }
         )
         try:
-            socket.send_fds(control, [b"launch"], [request])
+            socket.send_fds(control, [b"launch"], [request, *launch.files])
             answer = await asyncio.get_running_loop().sock_recv(control, 1 << 16)
         except BaseException:
             control.close()

@@ -9,6 +9,7 @@ import select
 import signal
 import socket
 
+from loopscope.sandbox.keeper import storage
 from loopscope.sandbox.keeper.command import SETUP_FAILED, enter, exit_code, kill_tree, send
 from loopscope.sandbox.keeper.start import Sandbox
 from loopscope.sandbox.keeper.system import hide_arguments, read_all
@@ -28,11 +29,11 @@ class Keeper:
 
     def launch(self) -> Sandbox:
         """Read the launch request and start bubblewrap; tells the engine how it went."""
-        _, fds, _, _ = socket.recv_fds(self.control, 16, 1)
+        _, fds, _, _ = socket.recv_fds(self.control, 16, 8, socket.MSG_CMSG_CLOEXEC)
         request = marshal.loads(read_all(fds[0]))
         os.close(fds[0])
         try:
-            sandbox = Sandbox(request)
+            sandbox = Sandbox(request, fds[1:])
         except OSError as exc:
             self.control.send(f"failed {exc}".encode(errors="replace")[:60000])
             os._exit(1)
@@ -106,10 +107,15 @@ class Keeper:
             sandbox.kill()
             for pid in self.by_pid:
                 send(pid, signal.SIGKILL)
+            for pid in self.by_pid:  # until they are gone they hold the mounts
+                try:
+                    os.waitpid(pid, 0)
+                except ChildProcessError:
+                    pass
 
 
 def hub(connection: socket.socket) -> None:
-    """Fork a keeper for each socket received, until the engine closes its end."""
+    """Fork a keeper, or a helper for storage, for each socket received, until the engine closes its end."""
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     while True:
         message, fds, _, _ = socket.recv_fds(connection, 16, 1)
@@ -121,7 +127,8 @@ def hub(connection: socket.socket) -> None:
                 connection.close()
                 os.setsid()
                 signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-                Keeper(socket.socket(fileno=fds[0])).main()
+                ours = socket.socket(fileno=fds[0])
+                storage.serve(ours) if message == b"storage" else Keeper(ours).main()
                 code = 0
             finally:
                 os._exit(code)

@@ -8,6 +8,7 @@ import select
 import signal
 import time
 
+from loopscope.sandbox.keeper import storage
 from loopscope.sandbox.keeper.system import (
     MS_BIND,
     MS_NODEV,
@@ -48,13 +49,19 @@ def stage(where: str, binds: list[tuple[str, str]]) -> None:
         mount(f"/proc/self/fd/{fd}", target, None, MS_BIND | MS_REC)
 
 
-def become_bwrap(launch: dict[str, Any], mapped: int, go: int, out: int, err: int, info: int) -> None:
-    """In the forked child: stage and map ids where asked, then turn into bubblewrap. Does not return."""
+def become_bwrap(
+    launch: dict[str, Any], namespaces: list[int], mapped: int, go: int, out: int, err: int, info: int
+) -> None:
+    """In the forked child: enter the files' namespaces, stage, map ids, and turn into bubblewrap. Does not return."""
     parent = os.getppid()
     try:
         null = os.open("/dev/null", os.O_RDWR)
         for target, fd in ((0, null), (1, out), (2, err)):
             os.dup2(fd, target)
+        storage.join(namespaces)
+        if launch["shm"]:
+            where, size, inodes = launch["shm"]
+            storage.shared_memory(where, size, inodes, launch["ids"][0] if launch["ids"] else None)
         if launch["ids"]:
             stage(launch["stage"], launch["binds"])
             os.unshare(os.CLONE_NEWUSER)
@@ -85,7 +92,8 @@ def wait_readable(fd: int, until: float) -> None:
 class Sandbox:
     """One running bubblewrap: its process, its first process inside, and handles on its namespaces."""
 
-    def __init__(self, launch: dict[str, Any]) -> None:
+    def __init__(self, launch: dict[str, Any], files: list[int]) -> None:
+        """`files`: descriptors of the writable files' root and of the namespaces in which they are mounted."""
         until = time.monotonic() + START_TIMEOUT_SEC
         mapped_r, mapped_w = os.pipe()
         go_r, go_w = os.pipe()
@@ -93,11 +101,12 @@ class Sandbox:
         err_r, err_w = os.pipe()
         info_r, info_w = os.pipe()
         self.caps = launch["caps"]
+        self.files = files[0] if files else -1
         self.init_fd = -1
         self.bwrap = os.fork()
         if self.bwrap == 0:
-            become_bwrap(launch, mapped_w, go_r, out_w, err_w, info_w)
-        for fd in (mapped_w, go_r, out_w, err_w, info_w):
+            become_bwrap(launch, files[1:], mapped_w, go_r, out_w, err_w, info_w)
+        for fd in (mapped_w, go_r, out_w, err_w, info_w, *files[1:]):
             os.close(fd)
         try:
             if launch["ids"]:

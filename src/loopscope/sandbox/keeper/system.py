@@ -9,7 +9,8 @@ import struct
 
 PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_CAPBSET_DROP = 1, 4, 24
 PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 36, 38
-MS_BIND, MS_REC, MS_PRIVATE, MS_NOSUID, MS_NODEV = 0x1000, 0x4000, 1 << 18, 2, 4
+MS_NOSUID, MS_NODEV, MS_NOATIME = 2, 4, 1024
+MS_BIND, MS_REC, MS_PRIVATE, MS_SLAVE = 0x1000, 0x4000, 1 << 18, 1 << 19
 
 SYS_CLOSE_RANGE = 436
 """The same on every architecture."""
@@ -22,10 +23,10 @@ def prctl(option: int, value: int) -> None:
     libc.prctl(option, ctypes.c_ulong(value), ctypes.c_ulong(0), ctypes.c_ulong(0), ctypes.c_ulong(0))
 
 
-def mount(source: str, target: str, kind: str | None, flags: int) -> None:
+def mount(source: str, target: str, kind: str | None, flags: int, options: str | None = None) -> None:
     """mount(2)."""
-    kind_bytes = None if kind is None else kind.encode()
-    if libc.mount(os.fsencode(source), os.fsencode(target), kind_bytes, ctypes.c_ulong(flags), None):
+    kind_bytes, data = (None if text is None else text.encode() for text in (kind, options))
+    if libc.mount(os.fsencode(source), os.fsencode(target), kind_bytes, ctypes.c_ulong(flags), data):
         raise OSError(ctypes.get_errno(), f"mount {source} on {target}")
 
 
