@@ -40,5 +40,6 @@ class MissingTools(SandboxError):
         self.missing = dict(missing)
         listed = ", ".join(f"{tool} ({package})" for tool, package in sorted(missing.items()))
         super().__init__(
-            f"{where}: the local sandbox offers the host's tools, and lacks {listed}; `loopscope doctor` names the command"
+            f"{where}: the local sandbox offers the host's tools, and lacks {listed}; "
+            "`loopscope doctor` names commands that install them"
         )
