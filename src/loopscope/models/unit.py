@@ -10,7 +10,7 @@ from typing import ClassVar
 from pydantic import Field
 
 from loopscope.models.base import Migration, Record, Versioned, same_fields
-from loopscope.models.study import AgentSpec, Budget, EnvironmentSpec, ScoringSpec
+from loopscope.models.study import AgentSpec, Budget, EnvironmentSpec, ScoringSpec, StudySpec
 
 
 class UnitIdentity(Record):
@@ -29,10 +29,21 @@ class UnitIdentity(Record):
 
     @property
     def digest(self) -> str:
-        """The unit's name: sha256 over its fields in a fixed order. The agent's label is only what people call it."""
-        content = self.model_dump(mode="json")
-        del content["agent"]["label"]
+        """The unit's name: sha256 over its fields in a fixed order. The agent's label is only what people call it.
+
+        Fields at their defaults are left out: a field that a later version adds renames nothing.
+        """
+        content = self.model_dump(mode="json", exclude_defaults=True)
+        content["agent"].pop("label", None)
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+class UnitFile(Versioned):
+    """`runs/<run-id>/unit.json`: what the unit of a run directory is, whole."""
+
+    SEALED_SINCE: ClassVar[int | None] = 1
+
+    unit: UnitIdentity
 
 
 class StudyLock(Versioned):
@@ -56,3 +67,5 @@ class StudyLock(Versioned):
     machine: dict[str, str]
     units: dict[str, str] = Field(default_factory=dict)
     """By run id: the digest of the unit that the study has there now. Empty in locks of version 1."""
+    study: StudySpec | None = None
+    """The study as it was last run; None in locks of version 1. Verbs that run no agent work on this."""
