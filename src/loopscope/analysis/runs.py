@@ -82,8 +82,9 @@ def analyze_run(run: RunDir, task: PreparedTask, prepared: frozenset[bytes] = fr
         prepared: files of the task's untouched work directory; empty when they are unknown.
 
     Raises:
-        RecordError: the record or a score cannot be read.
+        RecordError: the record or a score cannot be read, or a file is not as it was published.
     """
+    run.check_inputs()
     evidence = run_evidence(run, task, prepared)
     run.write_evidence(evidence)
     scores = run.scores()

@@ -11,6 +11,8 @@ import typer
 from loopscope.cli import reading, running
 from loopscope.cli.console import Exit, err, out
 from loopscope.cli.demonstration import demo
+from loopscope.cli.doctor import doctor
+from loopscope.cli.study import study_app
 
 app = typer.Typer(
     help="See inside the research loop of coding agents: run them, score every commit, measure, report.",
@@ -19,10 +21,12 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command()(demo)
+app.command()(doctor)
 app.command()(running.run)
 app.command()(running.score)
 app.command()(reading.analyze)
 app.command()(reading.report)
+app.add_typer(study_app, name="study")
 app.add_typer(reading.tasks_app, name="tasks")
 app.add_typer(reading.agents_app, name="agents")
 app.add_typer(reading.measures_app, name="measures")

@@ -33,7 +33,8 @@ class RecordError(Exception):
     """A recorded file is missing or cannot be read. The message names file, field and remedy."""
 
 
-def _fsync_dir(path: Path) -> None:
+def sync_directory(path: Path) -> None:
+    """Make sure that the names in a directory are on the disk."""
     fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(fd)
@@ -59,7 +60,7 @@ def write_bytes(path: Path, data: bytes) -> None:
     except BaseException:
         scratch.unlink(missing_ok=True)
         raise
-    _fsync_dir(path.parent)
+    sync_directory(path.parent)
 
 
 def publish(scratch: Path, target: Path) -> None:
@@ -75,11 +76,11 @@ def publish(scratch: Path, target: Path) -> None:
             target.rename(aside)
             scratch.replace(target)
             scratch = aside
-        _fsync_dir(target.parent)
+        sync_directory(target.parent)
         remove_tree(scratch)
     else:
         scratch.replace(target)
-        _fsync_dir(target.parent)
+        sync_directory(target.parent)
 
 
 def publish_new(scratch: Path, target: Path) -> None:
@@ -90,7 +91,7 @@ def publish_new(scratch: Path, target: Path) -> None:
     """
     _sync_all(scratch)
     scratch.rename(target)
-    _fsync_dir(target.parent)
+    sync_directory(target.parent)
 
 
 def _sync_all(path: Path) -> None:
@@ -99,7 +100,7 @@ def _sync_all(path: Path) -> None:
     for folder, _, names in os.walk(path):
         for name in names:
             _fsync_file(Path(folder) / name)
-        _fsync_dir(Path(folder))
+        sync_directory(Path(folder))
 
 
 def _fsync_file(path: Path) -> None:

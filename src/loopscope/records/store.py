@@ -11,11 +11,14 @@ from pathlib import Path
 
 from loopscope.models import PreparedTask, RunEvidence, RunRecord, StateScore
 from loopscope.records.durable import RecordError, is_scratch, read_model, sweep, write_model
+from loopscope.records.manifest import check_inputs
 from loopscope.records.repository import Repository
 from loopscope.records.studyfile import StudyError
 
 FINAL = "final"
 """Name of the frozen workspace among the states of a run."""
+LOCK_FILE = "study.lock.json"
+"""What the study is resolved to (`StudyLock`)."""
 
 
 class RunDir:
@@ -31,8 +34,8 @@ class RunDir:
 
     @property
     def is_recorded(self) -> bool:
-        """The rollout was harvested."""
-        return (self.path / "record.json").is_file()
+        """The rollout was harvested; whether its record can be read is another question."""
+        return os.path.lexists(self.path / "record.json")
 
     @cached_property
     def record(self) -> RunRecord:
@@ -48,6 +51,14 @@ class RunDir:
     def transcript(self) -> Path:
         """The agent's transcript in ATIF, if there is one."""
         return self.path / "transcript.json"
+
+    def check_inputs(self) -> None:
+        """Hold what analysis reads besides sealed documents against the manifest; a run without one passes.
+
+        Raises:
+            RecordError: names the first file that differs.
+        """
+        check_inputs(self.path)
 
     def repository(self) -> Repository | None:
         """The salvaged repository; None when the agent left none."""
@@ -120,6 +131,20 @@ class StudyStore:
             yield
         finally:
             os.close(fd)
+
+    def is_held(self) -> bool:
+        """Whether another process is writing this study now."""
+        try:
+            fd = os.open(self.path / ".lock", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        except OSError:
+            return False
+        try:
+            fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        finally:
+            os.close(fd)
+        return False
 
     @property
     def tables(self) -> Path:

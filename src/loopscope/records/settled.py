@@ -1,0 +1,49 @@
+"""The study that a directory holds, for verbs that run no agent: as it was last run, whatever its file says by now."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from loopscope.models import StudyLock, StudySpec
+from loopscope.records.durable import RecordError, read_model
+from loopscope.records.store import LOCK_FILE
+from loopscope.records.studyfile import STUDY_FILE, StudyError, load_study
+
+_DECIDES_NOTHING = frozenset({"concurrency", "schedule", "schema_version"})
+_LOCKED = ("environment", "budget", "record_keeping", "scoring")
+"""What a lock of version 1 holds of the study file."""
+
+
+def settled_study(directory: Path) -> tuple[StudySpec, tuple[str, ...]]:
+    """(the study as it was last run, warnings): its lock speaks, for its file may have been changed since.
+
+    Raises:
+        StudyError: neither lock nor file can be read.
+    """
+    file = directory / STUDY_FILE
+    try:
+        lock = read_model(directory / LOCK_FILE, StudyLock) if (directory / LOCK_FILE).is_file() else None
+    except RecordError as error:
+        return load_study(file), (f"{error}; until then the study file is taken as it is",)
+    if lock is None:
+        return load_study(file), ()
+    try:
+        now = load_study(file)
+    except StudyError as error:
+        if lock.study is None:
+            raise
+        return lock.study, (f"{error}; this works on the study as it was last run ({LOCK_FILE})",)
+    begun = lock.study or now.model_copy(update={name: getattr(lock, name) for name in _LOCKED})
+    changed = changed_fields(begun, now)
+    if not changed:
+        return now, ()
+    return begun.model_copy(update={"concurrency": now.concurrency, "schedule": now.schedule}), (
+        f"{file}: changed since the last `loopscope run` ({', '.join(changed)}); this works on the study as it was run "
+        "then",
+    )
+
+
+def changed_fields(begun: StudySpec, now: StudySpec) -> list[str]:
+    """Fields of the study file in which two studies differ, those that decide nothing aside."""
+    names = StudySpec.model_fields.keys() - _DECIDES_NOTHING
+    return sorted(name for name in names if getattr(begun, name) != getattr(now, name))
