@@ -97,6 +97,14 @@ _HINTS = {tool: f"Debian: apt-get install {package}" for package, tools in _DEBI
 }
 """How to get a command: by the last package of the table that brings it, except where that is not enough."""
 
+_PACKAGES = {tool: package for package, tools in _DEBIAN.items() for tool in tools}
+
+
+def package_of(tool: str) -> str | None:
+    """The Debian package that brings a command: the last of the table that does; None when it knows none."""
+    return _PACKAGES.get(tool)
+
+
 _MODULES: dict[str, str] = {
     "scikit-learn": "sklearn",
     "scikit-image": "skimage",

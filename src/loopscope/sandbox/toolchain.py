@@ -39,8 +39,11 @@ class Toolchain:
 
 
 @cache
-def _interpreter() -> Interpreter:
-    """Looked at once: what is mapped into this process changes, and the answer names the toolchain."""
+def base_interpreter() -> Interpreter:
+    """What sandboxes are shown of this interpreter.
+
+    Looked at once: what is mapped into this process changes, and the answer names the toolchain.
+    """
     return this_interpreter()
 
 
@@ -139,20 +142,26 @@ def _open_modes(root: Path) -> None:
                 path.chmod(0o755 if path.stat().st_mode & 0o100 else 0o644)
 
 
+def location(packages: Sequence[str] = DEFAULT_PACKAGES, cache: Path | None = None) -> Path:
+    """Where the toolchain with these packages lies, or will; it is finished when `pyvenv.cfg` is in it."""
+    wanted = tuple(sorted(set(packages)))
+    key = hashlib.sha256(repr((_FORMAT, wanted, base_interpreter(), sys.version)).encode()).hexdigest()[:16]
+    return (cache or cache_root()) / "toolchain" / key
+
+
 def build(packages: Sequence[str] = DEFAULT_PACKAGES, cache: Path | None = None) -> Toolchain:
     """The toolchain with these PyPI packages; built on first use, under a lock, and moved into place whole.
 
     Raises SandboxError when the packages cannot be had.
     """
     wanted = tuple(sorted(set(packages)))
-    python = _interpreter()
+    python = base_interpreter()
     if os.geteuid() == 0 and (closed := python.unreadable()):
         # Inside, root is another id of the host, which such an installation keeps out.
         raise SandboxError(f"{closed}: the sandbox's users cannot read this python: `chmod -R o+rX {closed}`")
-    key = hashlib.sha256(repr((_FORMAT, wanted, python, sys.version)).encode()).hexdigest()[:16]
-    root = (cache or cache_root()) / "toolchain"
+    venv = location(wanted, cache)
+    root, key = venv.parent, venv.name
     root.mkdir(parents=True, exist_ok=True)
-    venv = root / key
     if not (venv / "pyvenv.cfg").is_file():
         with _locked(root / f"{key}.lock"):
             if not (venv / "pyvenv.cfg").is_file():
