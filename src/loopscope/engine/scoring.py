@@ -15,6 +15,7 @@ from loopscope.agents.replay import StateError
 from loopscope.engine.events import Event, Notify, Phase
 from loopscope.engine.jobs import TrialOutcome, run_trial, to_its_end
 from loopscope.engine.lock import machine
+from loopscope.engine.policy import stands
 from loopscope.engine.states import State, commit_state, final_state
 from loopscope.engine.units import Unit, UnitFinder
 from loopscope.engine.verifier import VERDICT_FILE, VerdictFile
@@ -133,8 +134,9 @@ class Scorer:
 
     def _hand_over(self, group: list[Unit], score: StateScore, *, tell: bool) -> None:
         for unit in filter(self._chosen, group):
-            if len(self._settled(unit)) < len(score.verifications):
-                unit.run.write_score(score.model_copy(update={"state": unit.state}))
+            given = score.model_copy(update={"state": unit.state})
+            if len(self._settled(unit)) < len(score.verifications) and unit.score() != given:
+                unit.run.write_score(given)
             self._done += 1
             if score.value is None:
                 self._unscored[score.verifications[-1].status.value] += 1
@@ -143,9 +145,9 @@ class Scorer:
                 self._notify(Event(Phase.SCORE, self._done, self._total, message, problem=score.value is None))
 
     def _settled(self, unit: Unit) -> tuple[Verification, ...]:
-        """Verifications that count; those that the environment failed are done again."""
-        score = unit.score()
-        return tuple(v for v in score.verifications if v.status is not VerificationStatus.ERROR) if score else ()
+        """Verifications that count (`policy.py`): neither failed by the environment, nor stopped by a shorter deadline."""
+        score, deadline = unit.score(), self._timeout(unit)
+        return tuple(v for v in score.verifications if stands(v, deadline)) if score else ()
 
     def _wanted(self, unit: Unit) -> int:
         scoring = self._spec.scoring
