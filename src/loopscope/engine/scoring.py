@@ -145,7 +145,7 @@ class Scorer:
                 self._notify(Event(Phase.SCORE, self._done, self._total, message, problem=score.value is None))
 
     def _settled(self, unit: Unit) -> tuple[Verification, ...]:
-        """Verifications that count (`policy.py`): not those that the environment failed or a shorter deadline stopped."""
+        """Verifications that count (`policy.py`): not those that the environment failed or a shorter deadline ended."""
         score, deadline = unit.score(), self._timeout(unit)
         return tuple(v for v in score.verifications if stands(v, deadline)) if score else ()
 
