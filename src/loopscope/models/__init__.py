@@ -14,9 +14,9 @@ from loopscope.models.run import (
     Timings,
 )
 from loopscope.models.score import StateScore, Verification, VerificationStatus
-from loopscope.models.study import AgentSpec, Budget, EnvironmentSpec, ScoringSpec, StudySpec
+from loopscope.models.study import AgentSpec, Budget, EnvironmentSpec, ScheduleSpec, ScoringSpec, StudySpec
 from loopscope.models.task import Anchors, PreparedTask, TaskInfo
-from loopscope.models.unit import StudyLock, UnitIdentity
+from loopscope.models.unit import StudyLock, UnitFile, UnitIdentity
 from loopscope.models.usage import Usage
 
 __all__ = [
@@ -42,12 +42,14 @@ __all__ = [
     "RunEvidence",
     "RunRecord",
     "RunStatus",
+    "ScheduleSpec",
     "ScoringSpec",
     "StateScore",
     "StudyLock",
     "StudySpec",
     "TaskInfo",
     "Timings",
+    "UnitFile",
     "UnitIdentity",
     "Usage",
     "Verification",

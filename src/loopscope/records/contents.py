@@ -22,6 +22,8 @@ TOPS = (LOCK_FILE, STUDY_FILE, "retired", "report", "runs", "tables", "tasks")
 """A study's own names in its directory; whatever else lies there is its owner's and stays there."""
 _BY_TOP = {"tables": Part.TABLES, "report": Part.REPORT}
 _RUN_DEPTH = {"runs": 2, "retired": 2}
+RETIRED_TASKS = "retired/tasks"
+"""Where prepared tasks lie that the study no longer names: `<task>__<first 8 of its hash>/`."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,7 @@ def run_of(name: str) -> tuple[str, str] | None:
     """(run directory, path below it) of a path in a study; an earlier try is a run directory of its own."""
     parts = name.split("/")
     depth = _RUN_DEPTH.get(parts[0])
-    if depth is None or len(parts) <= depth:
+    if depth is None or len(parts) <= depth or f"{name}/".startswith(f"{RETIRED_TASKS}/"):
         return None
     if parts[depth] == "attempts" and len(parts) > depth + 2:
         depth += 2
@@ -64,7 +66,7 @@ def is_unfinished(name: str) -> bool:
     parts = name.split("/")
     run = run_of(name)
     at = [0, 1] if parts[0] in ("runs", "retired", "tasks") else [0]
-    inside = run[1].split("/") if run else []
+    inside = run[1].split("/") if run else parts[2:3]
     scratch = [parts[i] for i in at if i < len(parts)] + inside[: 2 if inside[:1] == ["scores"] else 1]
     return any(part.startswith(SCRATCH_PREFIX) for part in scratch)
 
@@ -143,13 +145,14 @@ def _hash_of(data: bytes) -> FileHash:
 def is_inside(name: str, target: str) -> bool:
     """Whether a link is one that a prepared task may have: relative, and never out of its task."""
     parts = name.split("/")
-    if parts[0] != "tasks" or len(parts) < 3 or target.startswith("/") or not target:
+    depth = 2 if parts[0] == "tasks" else 4  # retired/tasks/<task>__<hash>/prepared
+    if not f"{name}/".startswith(("tasks/", f"{RETIRED_TASKS}/")) or len(parts) <= depth or target.startswith("/"):
         return False
     steps = [step for step in target.split("/") if step not in ("", ".")]
     if ".." in steps[next((i for i, step in enumerate(steps) if step != ".."), len(steps)) :]:
         return False  # through a link, what looks inside may lie outside
-    task = "/".join(parts[:2])
-    return posixpath.normpath(posixpath.join(posixpath.dirname(name), target)).startswith(f"{task}/")
+    task = "/".join(parts[:depth])
+    return bool(steps) and posixpath.normpath(posixpath.join(posixpath.dirname(name), target)).startswith(f"{task}/")
 
 
 def misplaced(index: ArchiveIndex) -> str | None:

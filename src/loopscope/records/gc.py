@@ -8,6 +8,7 @@ from pathlib import Path
 
 from loopscope.models import Part, Record, RunStatus, StudyLock
 from loopscope.records.completeness import wanting
+from loopscope.records.contents import RETIRED_TASKS
 from loopscope.records.durable import (
     RecordError,
     is_scratch,
@@ -28,7 +29,7 @@ class Garbage(StrEnum):
     LEFTOVERS = "leftovers"
     """Unfinished work of killed processes. Always asked for."""
     RETIRED = "retired"
-    """Whole runs that the study no longer has."""
+    """Whole runs, and tasks, that the study no longer has."""
     ATTEMPTS = "attempts"
     NATIVE = "native"
     WORKSPACES = "workspaces"
@@ -104,7 +105,7 @@ class _Finder:
         runs, retired = self._children("runs"), self._children("retired")
         yield from self._leftovers(runs, retired)
         if Garbage.RETIRED in self._asked:
-            for path in retired:
+            for path in (*retired, *self._children(RETIRED_TASKS)):
                 yield self._item(Garbage.RETIRED, path)
             retired = []
         for run in (*runs, *retired):
@@ -116,7 +117,8 @@ class _Finder:
     def _children(self, name: str) -> list[Path]:
         folder = self._root / name
         paths = sorted(folder.iterdir()) if kind_of(folder) is Kind.DIRECTORY else []
-        return [path for path in paths if not is_scratch(path) and kind_of(path) is Kind.DIRECTORY]
+        folders = (path for path in paths if not is_scratch(path) and kind_of(path) is Kind.DIRECTORY)
+        return [path for path in folders if path != self._root / RETIRED_TASKS]
 
     def _leftovers(self, runs: list[Path], retired: list[Path]) -> Iterator[Removable]:
         tops = [self._root, *(self._root / name for name in ("runs", "retired", "tasks"))]

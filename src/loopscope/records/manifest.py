@@ -11,8 +11,9 @@ from loopscope.records.tree import Entry, Kind, hash_file, kind_of, walk
 
 MANIFEST = "manifest.json"
 REMOVED = "removed.json"
-LATER = frozenset({MANIFEST, REMOVED, "scores", "evidence.json", "attempts"})
-"""What of a run directory comes after the manifest, or has its own (`attempts/<n>/`)."""
+UNIT = "unit.json"
+LATER = frozenset({MANIFEST, REMOVED, UNIT, "scores", "evidence.json", "attempts"})
+"""What of a run directory may come after the manifest and has seals, or manifests of its own (`attempts/<n>/`)."""
 
 _INPUTS = ("transcript.json", "repository/")
 """What analysis reads besides sealed documents."""

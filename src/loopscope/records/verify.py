@@ -9,6 +9,7 @@ from pathlib import Path
 import zstandard
 
 from loopscope.models import PreparedTask, StudyLock, StudySpec
+from loopscope.records.contents import RETIRED_TASKS
 from loopscope.records.durable import RecordError, is_scratch, read_model
 from loopscope.records.finding import Finding, StudyCheck, damaged, incomplete, note
 from loopscope.records.manifest import Hasher
@@ -68,7 +69,7 @@ class _Check:
             for parent in (self._root / "runs", self._root / "retired")
             if kind_of(parent) is Kind.DIRECTORY
             for path in sorted(parent.iterdir())
-            if not is_scratch(path)
+            if not is_scratch(path) and path != self._root / RETIRED_TASKS
         ]
 
     def run(self, folder: Path) -> RunCheck:
@@ -88,6 +89,9 @@ class _Check:
         for name in sorted(set(self._study.tasks) - set(self._study.lock.task_hashes if self._study.lock else ())):
             if self._study.lock:
                 yield note(f"tasks/{name}.json", "is not among the lock's tasks", "nothing needs to be done")
+        retired = self._root / RETIRED_TASKS
+        for folder in sorted(retired.iterdir()) if kind_of(retired) is Kind.DIRECTORY else ():
+            yield from self._retired_task(folder)
         if not isinstance(spec, Finding):
             yield from self._absent(spec)
         if self._store.is_held():
@@ -128,22 +132,36 @@ class _Check:
             return damaged(STUDY_FILE, str(error).removeprefix(f"{path}:").strip(), "mend it, or restore it")
 
     def _task(self, name: str) -> Iterator[Finding]:
-        folder, place = self._root / "tasks" / name, f"tasks/{name}"
+        folder = self._root / "tasks" / name
         task, lock = self._study.tasks.get(name), self._study.lock
         if kind_of(folder.with_name(f"{name}.json")) is None:
-            yield damaged(f"{place}.json", "is missing", FROM_ARCHIVE)
+            yield damaged(f"tasks/{name}.json", "is missing", FROM_ARCHIVE)
         if task and lock and lock.task_hashes.get(name, task.content_hash) != task.content_hash:
-            yield damaged(f"{place}.json", "is another form of the task than the lock names", FROM_ARCHIVE)
+            yield damaged(f"tasks/{name}.json", "is another form of the task than the lock names", FROM_ARCHIVE)
+        wanted = task.content_hash if task else lock.task_hashes.get(name) if lock else None
+        yield from self._prepared(folder, wanted)
+        yield from self._baseline(name)
+
+    def _retired_task(self, folder: Path) -> Iterator[Finding]:
+        """A task that the study no longer names."""
+        try:
+            task = read_model(folder / "task.json", PreparedTask)
+        except RecordError as error:
+            yield self._study.said(folder / "task.json", error, FROM_ARCHIVE)
+            return
+        yield from self._prepared(folder / "prepared", task.content_hash)
+
+    def _prepared(self, folder: Path, wanted: str | None) -> Iterator[Finding]:
+        """The directory of a prepared task against its content hash."""
+        place = self._study.place(folder)
         if (kind := kind_of(folder)) is not Kind.DIRECTORY:
             yield damaged(place, "is missing" if kind is None else f"is a {kind}", FROM_ARCHIVE)
         else:
             special = [entry for entry in walk(folder) if entry.kind is Kind.SPECIAL]
             for entry in special:
                 yield damaged(f"{place}/{entry.name}", f"is a {entry.kind}; it was not opened", "remove it")
-            wanted = task.content_hash if task else lock.task_hashes.get(name) if lock else None
             if wanted and not special and self._task_hash(folder) != wanted:
                 yield damaged(place, "its files are not those that the agents were given", FROM_ARCHIVE)
-        yield from self._baseline(name)
 
     def _baseline(self, name: str) -> Iterator[Finding]:
         path = self._store.baseline(name)

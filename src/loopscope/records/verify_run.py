@@ -9,16 +9,17 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
-from loopscope.models import Part, PreparedTask, RunEvidence, RunRecord, RunStatus, StateScore, StudyLock
+from loopscope.models import Part, PreparedTask, RunEvidence, RunRecord, RunStatus, StateScore, StudyLock, UnitFile
 from loopscope.models.seal import must_be_sealed, unseal
 from loopscope.records.completeness import wanting
 from loopscope.records.durable import RecordError, is_scratch, read_model, read_plain
 from loopscope.records.finding import Finding, damaged, incomplete, note
-from loopscope.records.manifest import MANIFEST, Hasher, differences, in_manifest, read_manifest, removed_parts
+from loopscope.records.manifest import MANIFEST, UNIT, Hasher, differences, in_manifest, read_manifest, removed_parts
 from loopscope.records.tree import Kind, kind_of, spell, walk
 
 AGAIN = "restore it (from an archive: `loopscope study import`), or move the run's directory away and run again"
 RESCORE = "restore it, or remove it and score again"
+RENAME = "restore it, or remove it: `loopscope run` names the unit again where the record and the lock tell it"
 REANALYZE = "remove it; `loopscope analyze` makes it again"
 MOST = 5
 """Findings of one kind of a run that are told one by one; a lost repository is one line, not hundreds."""
@@ -102,6 +103,7 @@ class RunCheck:
         for path, score in self._scores.items():
             if isinstance(score, RecordError):
                 yield study.said(path, score, RESCORE)
+        yield from self._unit()
         scores, evidence = self._folder / "scores", self._folder / "evidence.json"
         if (kind := kind_of(scores)) not in (None, Kind.DIRECTORY):
             yield damaged(study.place(scores), f"is a {kind}, where a directory should be", RESCORE)
@@ -111,6 +113,18 @@ class RunCheck:
                 yield study.said(evidence, found, REANALYZE)
             elif found.run_id != self._run_id:
                 yield damaged(study.place(evidence), f"is that of {found.run_id}", REANALYZE)
+
+    def _unit(self) -> Iterator[Finding]:
+        study, record = self._study, self._record
+        unit = self._folder / UNIT
+        if kind_of(unit):
+            found_unit = _read(unit, UnitFile)
+            if isinstance(found_unit, RecordError):
+                yield study.said(unit, found_unit, RENAME)
+            elif isinstance(record, RunRecord) and record.unit not in (None, found_unit.unit.digest):
+                yield damaged(study.place(unit), "is another unit than the record names", RENAME)
+        elif isinstance(record, RunRecord) and record.unit is not None:
+            yield damaged(study.place(unit), "is missing", RENAME)
 
     def _files(self) -> Iterator[Finding]:
         """Files against the manifest. A changed record is told once, by its seal."""
