@@ -180,6 +180,8 @@ def read_model[Model: BaseModel](path: Path, kind: type[Model]) -> Model:
     try:
         data = read_plain(path)
     except OSError as error:
+        if error.errno in (errno.ELOOP, errno.EINVAL):
+            raise RecordError(f"{path}: is no plain file, and was not opened; {RESTORE}") from None
         raise RecordError(f"{path}: cannot be read ({error.strerror}); is this a study directory?") from None
     return parse_model(path, data, kind)
 

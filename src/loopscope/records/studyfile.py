@@ -55,7 +55,8 @@ def load_study(file: Path) -> StudySpec:
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f" line {mark.line + 1}, column {mark.column + 1}" if mark else ""
-        raise StudyError(f"{file}:{where}: not valid YAML: {getattr(error, 'problem', error)}") from None
+        problem = " ".join(str(getattr(error, "problem", error)).split())
+        raise StudyError(f"{file}:{where}: not valid YAML: {problem}") from None
     if not isinstance(data, dict):
         raise StudyError(f"{file}: a study is a mapping with name, tasks, agents and seeds; this is {_kind(data)}")
     try:
