@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 import tempfile
 from collections.abc import Awaitable, Mapping, Sequence
@@ -16,13 +17,14 @@ from harbor.models.task.config import NetworkMode, NetworkPolicy
 from loopscope.models import Limit, LimitState
 from loopscope.sandbox import bwrap, toolchain
 from loopscope.sandbox.dockerfile import Plan, read_dockerfile
-from loopscope.sandbox.errors import DockerfileError, SandboxError, SandboxUnavailableError
+from loopscope.sandbox.errors import DockerfileError, SandboxError, SandboxGoneError, SandboxUnavailableError
 from loopscope.sandbox.files import Files
 from loopscope.sandbox.fill import Filler, check_tools
 from loopscope.sandbox.namespace import Sandbox
 from loopscope.sandbox.output import OnText
 from loopscope.sandbox.rootfs import SYSTEM_PATH, Scratch, Users, private_root
 from loopscope.sandbox.runner import Runner
+from loopscope.sandbox.storage import Kind, Storage, Watch, make
 
 
 class LocalEnvironment(BaseEnvironment):
@@ -36,6 +38,9 @@ class LocalEnvironment(BaseEnvironment):
     export_on_stop: `path` inside, `file` outside, `max_bytes`: a directory that `stop` writes as a tar unless the file
         exists already. For what must come out however the trial went.
     transfer_timeout_sec: cap of one transfer's time (default 600 s).
+    storage: what bounds the writable files to the task's `storage_mb`: `loop` (an image; takes root), `tmpfs`,
+        `directory` (plain ones, watched), or `auto` (default: the first of these that works).
+    shm_mb: size of /dev/shm (default 64).
     """
 
     def __init__(
@@ -47,6 +52,8 @@ class LocalEnvironment(BaseEnvironment):
         export_on_stop: Mapping[str, str] | None = None,
         max_transfer_bytes: int = 2 << 30,
         transfer_timeout_sec: float = 600.0,
+        storage: str = "auto",
+        shm_mb: int = bwrap.DEV_SHM_BYTES >> 20,
         **kwargs: Any,
     ) -> None:
         self._python_packages = tuple(python_packages)
@@ -58,6 +65,10 @@ class LocalEnvironment(BaseEnvironment):
         self._runner = Runner()
         self._files = Files(self._runner, max_transfer_bytes, transfer_timeout_sec)
         self._scratch: Scratch | None = None
+        self._storage_wanted = storage
+        self._shm_bytes = int(shm_mb) << 20
+        self._storage: Storage | None = None
+        self._watch: asyncio.Task[None] | None = None
         self._ids: tuple[int, int] | None = None
         self._toolchain: toolchain.Toolchain | None = None
         self._plan: Plan | None = None
@@ -90,7 +101,8 @@ class LocalEnvironment(BaseEnvironment):
     def limits(self) -> dict[str, Limit]:
         """What really holds of the limits a record names."""
         absent = dict.fromkeys(("cpu", "memory", "pids", "disk"), Limit(state=LimitState.ABSENT))
-        return {"network": Limit(state=LimitState.ENFORCED, means="network namespace"), **absent}
+        disk = {"disk": self._storage.limit()} if self._storage else {}
+        return {"network": Limit(state=LimitState.ENFORCED, means="network namespace"), **absent, **disk}
 
     def _validate_definition(self) -> None:
         file = self.environment_dir / "Dockerfile"
@@ -132,8 +144,10 @@ class LocalEnvironment(BaseEnvironment):
         self._users = Users(plan.users, self.ids_mapped)
         self._scratch = Scratch(self._scratch_root(), plan.roots | self._more_roots(), self._ids, self._users)
         try:
-            self._scratch.create()
+            asked = self.task_env_config.storage_mb
+            self._storage = await make(self._storage_wanted, asked, self._scratch, self._ids is not None)
             await self._launch()
+            self._watch = asyncio.create_task(self._watched(self._storage, self._scratch.root).run())
             known = self._toolchain.packages if self._toolchain else ()
             await Filler(self._runner, self._files, plan, self._user, frozenset(known)).fill(self._cwd())
             self._filled = True
@@ -157,27 +171,73 @@ class LocalEnvironment(BaseEnvironment):
     async def _launch(self) -> None:
         if self._scratch is None:
             raise SandboxError("the sandbox was not started")
-        layout = self._scratch.layout(self._toolchain.binds if self._toolchain else ())
+        if self._runner.ended:
+            raise SandboxGoneError(self._runner.ended)
+        layout = self._scratch.layout(self._toolchain.binds if self._toolchain else (), self._shm_bytes)
         stage = bwrap.staging_point() if self._ids else ""
-        launch = bwrap.build(layout, bwrap.find_bwrap(), self._ids, stage)
+        files = self._storage.fds if self._storage else ()
+        launch = bwrap.build(layout, bwrap.find_bwrap(), self._ids, stage, files)
         try:
             self._runner.sandbox = await Sandbox.launch(launch)
         except SandboxError as exc:
             raise SandboxUnavailableError(f"no sandbox can be started: {exc}; {bwrap.remedy(str(exc))}") from exc
 
+    def _watched(self, storage: Storage, host: Path) -> Watch:
+        async def kill() -> None:
+            self.logger.error("the sandbox wrote more than %d bytes: its processes are killed", storage.bytes)
+            with contextlib.suppress(SandboxError):
+                await self._runner.run(["/bin/sh", "-c", "kill -9 -1"], timeout=10)
+
+        async def give_up(why: str) -> None:
+            self.logger.error("%s", why)
+            self._runner.ended = why
+            if self._runner.sandbox is not None:
+                await self._runner.sandbox.close()
+
+        return Watch(storage, host, kill, give_up)
+
     async def stop(self, delete: bool) -> None:
         """Kill everything inside; with `delete` remove its files too. May be called at any time, and again."""
         try:
-            if self._filled and self._export_on_stop and self._runner.sandbox is not None and not self._is_cancelled():
-                await self._export()
+            if self._filled and self._runner.sandbox is not None and not self._is_cancelled():
+                if self._export_on_stop:
+                    await self._export()
+                if not delete:
+                    await self._keep_files()
         finally:
-            sandbox, self._runner.sandbox = self._runner.sandbox, None
-            if sandbox is not None:
-                await asyncio.shield(sandbox.close())
-            scratch = self._scratch
-            if delete and scratch is not None:
-                self._scratch = None
-                await asyncio.shield(asyncio.to_thread(scratch.remove))
+            await asyncio.shield(self._end(delete))
+
+    async def _end(self, delete: bool) -> None:
+        watch, self._watch = self._watch, None
+        if watch is not None:
+            watch.cancel()
+        await self._observe()
+        sandbox, self._runner.sandbox = self._runner.sandbox, None
+        if sandbox is not None:
+            await sandbox.close()
+        if self._storage is not None:
+            await self._storage.close(delete)
+        scratch = self._scratch
+        if delete and scratch is not None:
+            self._scratch = None
+            await asyncio.to_thread(scratch.remove)
+
+    async def _observe(self) -> None:
+        """Note what the files take, for the record."""
+        if self._storage is not None and self._storage.fds:
+            with contextlib.suppress(OSError):
+                await self._storage.use()
+
+    async def _keep_files(self) -> None:
+        """Copy the writable directories to the host, where they lie in a file system that ends with the sandbox."""
+        if self._scratch is None or self._storage is None or self._storage.kind is Kind.DIRECTORY:
+            return
+        await self.freeze()
+        for inside, place in zip(self._scratch.private, self._scratch.places, strict=True):
+            try:
+                await self.download_dir(inside, place)
+            except (SandboxError, OSError) as exc:
+                self.logger.error("%s could not be kept: %s", inside, exc)
 
     def _is_cancelled(self) -> bool:
         """Whether the trial is being cancelled: by the task that started us, for `stop` may run in one of its own."""
@@ -206,6 +266,7 @@ class LocalEnvironment(BaseEnvironment):
         if self._runner.sandbox is not None:
             await asyncio.shield(self._runner.sandbox.close())
             self._runner.sandbox = None
+        await self._observe()
         await self._launch()
 
     # -- commands ----------------------------------------------------------------------------------------------------

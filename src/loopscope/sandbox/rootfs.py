@@ -9,7 +9,7 @@ import stat
 from collections.abc import Iterable
 from pathlib import Path
 
-from loopscope.sandbox.bwrap import Bind, Layout
+from loopscope.sandbox.bwrap import DEV_SHM_BYTES, Bind, Layout
 from loopscope.sandbox.errors import SandboxError
 
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -95,36 +95,63 @@ def mentioned_roots(text: str) -> set[str]:
 
 
 class Scratch:
-    """The writable directories of one sandbox on the host. They outlive a restart of the sandbox, until `remove`."""
+    """What one sandbox has on the host: /etc, and the writable directories or the place where they are mounted.
+
+    It outlives a restart of the sandbox, until `remove`.
+    """
 
     def __init__(
         self, root: Path, private: Iterable[str], ids: tuple[int, int] | None = None, users: Users | None = None
     ) -> None:
         """`ids`: the host ids mapped inside (first, count); None when the caller's own is the only one."""
         self.root = root
+        self._files = root
         self.private = sorted({*STANDARD_PRIVATE, *private})
         self._ids = ids
         self._users = users or Users((), 1)
 
-    def _host(self, inside: str) -> Path:
-        return self.root / inside.strip("/").replace("/", "@")
+    @staticmethod
+    def _name(inside: str) -> str:
+        return inside.strip("/").replace("/", "@")
 
-    def create(self) -> None:
-        """Make the directories. The parent is closed to everybody else on the host."""
+    @property
+    def mount_point(self) -> Path:
+        """An empty directory, for a file system that only the sandbox's launcher sees."""
+        return self.root / ".disk"
+
+    @property
+    def places(self) -> list[Path]:
+        """The writable directories as they lie on the host where no file system of their own holds them."""
+        return [self.root / self._name(inside) for inside in self.private]
+
+    def prepare(self) -> None:
+        """Make what is not the sandbox's to write. The parent is closed to everybody else on the host."""
         self.root.mkdir(parents=True, exist_ok=True)
         self.root.chmod(0o700)
+        for place in (self.mount_point, self._shm):
+            place.mkdir(exist_ok=True)
         etc = self.root / "etc"
         etc.mkdir(exist_ok=True)
         for name, text in {**ETC, **self._users.etc()}.items():
             (etc / name).write_text(text)
         for name in _LOADER_FILES:
-            self._mount_point(Path("/etc", name), etc / name)
+            self._cover(Path("/etc", name), etc / name)
+
+    @property
+    def _shm(self) -> Path:
+        return self.root / ".shm"
+
+    def create(self, view: Path | None = None) -> None:
+        """Make the writable directories: below `view`, which the launcher sees at `mount_point`, else on the host."""
+        self.prepare()
+        self._files = self.root if view is None else self.mount_point
+        at = view or self.root
         for inside in self.private:
-            self._make(self._host(inside), 0, 0o1777 if inside in _OPEN_TO_ALL else 0o755)
+            self._make(at / self._name(inside), 0, 0o1777 if inside in _OPEN_TO_ALL else 0o755)
         for name in ("agent", "verifier", "artifacts"):
-            self._make(self._host("/logs") / name, 0, 0o777)
+            self._make(at / "logs" / name, 0, 0o777)
         for name, uid in self._users.added().items():
-            self._make(self._host("/home") / name, uid, 0o755)
+            self._make(at / "home" / name, uid, 0o755)
 
     def _make(self, place: Path, uid: int, mode: int) -> None:
         place.mkdir(exist_ok=True)
@@ -133,13 +160,13 @@ class Scratch:
         place.chmod(mode)
 
     @staticmethod
-    def _mount_point(source: Path, target: Path) -> None:
+    def _cover(source: Path, target: Path) -> None:
         if source.is_dir():
             target.mkdir(exist_ok=True)
         elif source.exists():
             target.touch()
 
-    def layout(self, extra: Iterable[Bind] = ()) -> Layout:
+    def layout(self, extra: Iterable[Bind] = (), shm_bytes: int = DEV_SHM_BYTES) -> Layout:
         """The whole file system: the host's system directories, /etc, `extra` (read-only caches), the private ones."""
         binds = [Bind("/usr", "/usr")]
         symlinks = []
@@ -152,8 +179,8 @@ class Scratch:
         binds.append(Bind(str(self.root / "etc"), "/etc"))
         binds += [Bind(f"/etc/{n}", f"/etc/{n}") for n in _LOADER_FILES if Path("/etc", n).exists()]
         binds += extra
-        binds += [Bind(str(self._host(inside)), inside, writable=True) for inside in self.private]
-        return Layout(binds=binds, symlinks=symlinks)
+        binds += [Bind(str(self._files / self._name(inside)), inside, writable=True) for inside in self.private]
+        return Layout(binds=binds, symlinks=symlinks, dev_shm=str(self._shm), dev_shm_bytes=shm_bytes)
 
     def remove(self) -> None:
         """Delete it all, whatever modes and names were left. Raises SandboxError naming what would not go."""

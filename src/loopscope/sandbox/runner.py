@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import IO, Any
 
 from loopscope.sandbox.errors import SandboxError, SandboxGoneError, TransferTooLarge
@@ -21,6 +21,8 @@ class Runner:
 
     def __init__(self) -> None:
         self.sandbox: Sandbox | None = None
+        self.ended = ""
+        """Why the sandbox was ended by us, where that was before anybody asked for it."""
         self.env: dict[str, str] = {}
         """The environment of programs for which none is given."""
 
@@ -42,10 +44,10 @@ class Runner:
         However this ends, nothing is left running of a program that has not ended by itself.
         """
         if self.sandbox is None:
-            raise SandboxGoneError("the sandbox is not running")
+            raise SandboxGoneError(self.ended or "the sandbox is not running")
         command = Command(argv, self.env if env is None else env, cwd, *user)
         out, err = BoundedOutput() if into is None else into, BoundedOutput()
-        async with _Started(self.sandbox, command, stdin) as (process, fds):
+        async with self._explained(), _Started(self.sandbox, command, stdin) as (process, fds):
             pumps = [asyncio.create_task(pump(fds[0], out, on_out)), asyncio.create_task(pump(fds[1], err, on_err))]
             try:
                 code = await _deadline(process, pumps, timeout)
@@ -57,6 +59,15 @@ class Runner:
             if not task.cancelled() and (failed := task.exception()) is not None:
                 raise failed
         return code, out.text(), err.text()
+
+    @contextlib.asynccontextmanager
+    async def _explained(self) -> AsyncIterator[None]:
+        try:
+            yield
+        except SandboxGoneError as exc:
+            if self.ended:
+                raise SandboxGoneError(self.ended) from exc
+            raise
 
 
 class Sink(BoundedOutput):
