@@ -26,7 +26,7 @@ def check_machine(file: Path, spec: StudySpec) -> dict[str, AgentKind]:
         StudyError: an agent, a variable, the environment or the lock's directory cannot be had; names file and field.
     """
     check_for_scoring(file, spec)
-    return {agent.label: _agent(f"{file}: agents.{index}", agent) for index, agent in enumerate(spec.agents)}
+    return {agent.label: check_agent(f"{file}: agents.{index}", agent) for index, agent in enumerate(spec.agents)}
 
 
 def check_for_scoring(file: Path, spec: StudySpec) -> None:
@@ -48,7 +48,8 @@ def missing_git(spec: StudySpec) -> str | None:
     return "git is missing on this machine, so no agent can commit and only final states are scored; install it"
 
 
-def _agent(where: str, agent: AgentSpec) -> AgentKind:
+def check_agent(where: str, agent: AgentSpec) -> AgentKind:
+    """How an agent is started. Raises StudyError, beginning with `where`: it cannot be had, or lacks a variable."""
     try:
         kind = find_agent(agent)
     except AgentRefused as error:

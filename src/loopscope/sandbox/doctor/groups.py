@@ -1,0 +1,184 @@
+"""Control groups, loop devices and tmpfs: what the limits of a sandbox can be made of."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from loopscope.sandbox import cgroup
+from loopscope.sandbox.doctor.distribution import distribution
+from loopscope.sandbox.doctor.finding import Area, Finding, Need, State
+from loopscope.sandbox.doctor.machine import Machine
+from loopscope.sandbox.doctor.surroundings import Surroundings, surroundings
+from loopscope.sandbox.rootfs import SYSTEM_PATH
+
+WANTED = ("memory", "pids", "cpu")
+_DROP_IN = "/etc/systemd/system/user@.service.d"
+
+
+@dataclass(frozen=True)
+class Group:
+    """Our own group of one controller."""
+
+    version: int
+    path: str
+    """On this machine."""
+    usable: bool
+    """The controller is handed to it, and it can be written."""
+    why: str = ""
+    """What stands in the way."""
+    read_only: str | None = None
+    """Where it is mounted, when it is mounted read-only."""
+
+
+def own_group(machine: Machine, controller: str) -> Group | None:
+    """Where groups with a controller would be made; None when no hierarchy with it is mounted."""
+    mounts = machine.text("/proc/self/mountinfo") or ""
+    at = cgroup.locate(mounts, machine.text("/proc/self/cgroup") or "", controller)
+    if at is None:
+        return None
+    path = os.path.normpath(at.own)
+    read_only = _read_only(mounts, path)
+    if at.version == 2:
+        controllers = (machine.text(f"{path}/cgroup.controllers") or "").split()
+        if controller not in controllers:
+            return Group(2, path, False, "not handed to our group")
+    if read_only:
+        return Group(at.version, path, False, "mounted read-only", read_only)
+    if not os.access(machine.path(path), os.W_OK):
+        return Group(at.version, path, False, "not writable for this user")
+    return Group(at.version, path, True)
+
+
+def _read_only(mounts: str, path: str) -> str | None:
+    """The mount point that holds a group's directory, when it is read-only."""
+    best, found = -1, None
+    for line in mounts.splitlines():
+        before, _, after = line.partition(" - ")
+        fields, kind = before.split(), after.split()
+        if len(fields) < 6 or len(kind) < 3 or not kind[0].startswith("cgroup"):
+            continue
+        point = fields[4].rstrip("/")
+        if f"{path}/".startswith(f"{point}/") and len(point) > best:
+            closed = "ro" in fields[5].split(",") or "ro" in kind[2].split(",")
+            best, found = len(point), point if closed else None
+    return found
+
+
+def kind_of(machine: Machine) -> str:
+    """Version 1, version 2, both (`hybrid`), or none."""
+    mounts = machine.text("/proc/self/mountinfo") or ""
+    kinds = {line.partition(" - ")[2].split(" ")[0] for line in mounts.splitlines()}
+    if {"cgroup", "cgroup2"} <= kinds:
+        return "versions 1 and 2 (hybrid)"
+    return "version 2" if "cgroup2" in kinds else "version 1" if "cgroup" in kinds else "none mounted"
+
+
+def look_groups(machine: Machine) -> Iterator[Finding]:
+    """Which hierarchies, and which controllers we may use beneath our own group."""
+    groups = {name: own_group(machine, name) for name in WANTED}
+    usable = [name for name, group in groups.items() if group and group.usable]
+    lacking = {name: group for name, group in groups.items() if name not in usable}
+    kind = kind_of(machine)
+    if not lacking:
+        fact = f"{kind}; {', '.join(usable)} can be limited beneath our own group"
+        yield Finding(Area.LIMITS, "control groups", State.OK, fact)
+        return
+    by_reason: dict[str, list[str]] = {}
+    for name, group in lacking.items():
+        by_reason.setdefault(group.why if group else "not mounted", []).append(name)
+    reasons = "; ".join(f"{', '.join(names)}: {why}" for why, names in by_reason.items())
+    remedy, commands = _delegation(machine, lacking, surroundings(machine))
+    yield Finding(
+        Area.LIMITS,
+        "control groups",
+        State.WEAK if usable else State.MISSING,
+        f"{kind}; {f'only {chr(44).join(usable)}' if usable else 'nothing'} can be limited ({reasons})",
+        cost=f"{', '.join(lacking)} of a sandbox is held by weaker means, see above",
+        remedy=remedy,
+        commands=commands,
+    )
+
+
+def _delegation(machine: Machine, lacking: dict[str, Group | None], outer: Surroundings) -> tuple[str, tuple[str, ...]]:
+    """How to be given a group of one's own."""
+    if machine.exists("/run/systemd/system"):
+        if machine.uid == 0:
+            return "start loopscope in a group of its own:", (
+                "systemd-run --scope -p Delegate=yes loopscope run STUDY",
+            )
+        commands = ["systemd-run --user --scope -p Delegate=yes loopscope run STUDY"]
+        handed = machine.text(f"/sys/fs/cgroup/user.slice/user-{machine.uid}.slice/cgroup.controllers")
+        if handed is not None and not set(lacking) <= set(handed.split()):
+            commands = [
+                f"sudo mkdir -p {_DROP_IN}",
+                f"printf '[Service]\\nDelegate=cpu cpuset io memory pids\\n' | sudo tee {_DROP_IN}/delegate.conf",
+                f"sudo systemctl daemon-reload && sudo systemctl restart user@{machine.uid}.service",
+                *commands,
+            ]
+        return "start loopscope in a group of its own:", tuple(commands)
+    if outer.container:
+        return (
+            "start the container with control groups it may write: `docker run --privileged --cgroupns=private ...`, "
+            "or with podman `--security-opt unmask=/sys/fs/cgroup`",
+            (),
+        )
+    if closed := sorted({group.read_only for group in lacking.values() if group and group.read_only}):
+        return "", tuple(machine.as_root(f"mount -o remount,rw {point}") for point in closed)
+    if machine.uid != 0 and any(group for group in lacking.values()):
+        own = f"loopscope-{machine.uid}"
+        paths = dict.fromkeys(f"{group.path.rstrip('/')}/{own}" for group in lacking.values() if group)
+        command = f"for g in {' '.join(paths)}; do sudo mkdir -p $g; sudo chown -R {machine.uid} $g; "
+        command += "echo $$ | sudo tee $g/cgroup.procs; done"
+        return "have groups of your own made, and let this shell enter them:", (command,)
+    return "mount them, as root:", ("mount -t cgroup2 none /sys/fs/cgroup",)
+
+
+def look_disk_means(machine: Machine) -> Iterator[Finding]:
+    """What a sized file system for a sandbox could be: a loop image (root), else memory."""
+    program = machine.which("mkfs.ext4", SYSTEM_PATH)
+    mount = machine.which("mount", SYSTEM_PATH)
+    device = machine.exists("/dev/loop-control")
+    if machine.uid != 0:
+        fact = "only root can mount them; sized tmpfs is used instead"
+        yield Finding(
+            Area.LIMITS,
+            "loop images",
+            State.WEAK,
+            fact,
+            cost="what agents write into limited directories counts as memory",
+            remedy="start loopscope as root where agents write gigabytes",
+            need=Need.OPTIONAL,
+        )
+    elif device and program and mount:
+        yield Finding(Area.LIMITS, "loop images", State.OK, f"/dev/loop-control, {program}", need=Need.OPTIONAL)
+    else:
+        lacks = [
+            text
+            for text, there in (("/dev/loop-control", device), ("mkfs.ext4", program), ("mount", mount))
+            if not there
+        ]
+        where = surroundings(machine)
+        commands = () if program and mount else distribution(machine).install("e2fsprogs", "mount")
+        inside = "start the container with `--privileged`" if where.container else "load the module: `modprobe loop`"
+        yield Finding(
+            Area.LIMITS,
+            "loop images",
+            State.MISSING,
+            f"no {' and no '.join(lacks)}",
+            cost="the size of a sandbox's files is held by tmpfs, which counts as memory",
+            remedy="" if device else inside,
+            commands=commands,
+            need=Need.OPTIONAL,
+        )
+    if "\ttmpfs" not in f"\n{machine.text('/proc/filesystems') or ''}".replace("nodev", ""):
+        yield Finding(
+            Area.LIMITS,
+            "tmpfs",
+            State.MISSING,
+            "this kernel has none",
+            cost="temporary files and shared memory of a sandbox cannot be limited",
+            remedy="boot a kernel with CONFIG_TMPFS",
+            need=Need.REQUIRED,
+        )
