@@ -23,6 +23,8 @@ _START = (
     "import sys; sys.path.insert(0, sys.argv[2]); from loopscope.sandbox.keeper import hub; hub.main(int(sys.argv[1]))"
 )
 _KILL_GRACE_SEC = 15.0
+NO_BOUNDS: Mapping[str, Any] = {"groups": [], "nproc": 0, "cpus": [], "filter": b""}
+"""As keeper/bounds.py takes them."""
 
 
 class _Hub:
@@ -168,8 +170,8 @@ class Sandbox:
         self._control: socket.socket | None = control
 
     @classmethod
-    async def launch(cls, launch: Launch) -> Sandbox:
-        """Start bubblewrap and wait until its first process runs with every mount in place."""
+    async def launch(cls, launch: Launch, bounds: Mapping[str, Any] | None = None) -> Sandbox:
+        """Start bubblewrap and wait until its first process runs with every mount in place, under `bounds`."""
         control = _HUB.request(b"keeper")
         control.setblocking(False)
         request = _payload(
@@ -180,6 +182,7 @@ class Sandbox:
                 "binds": [tuple(bind) for bind in launch.binds],
                 "caps": launch.capabilities,
                 "shm": launch.shm,
+                "bounds": dict(bounds or NO_BOUNDS),
             }
         )
         try:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import errno
+import marshal
 import os
 import signal
 import time
 
+from loopscope.sandbox.keeper.bounds import COMMANDS_OOM_ADJ, Bounds, write_file
+from loopscope.sandbox.keeper.seccomp import install
 from loopscope.sandbox.keeper.system import (
     PR_CAPBSET_DROP,
     PR_SET_CHILD_SUBREAPER,
@@ -13,6 +17,7 @@ from loopscope.sandbox.keeper.system import (
     PR_SET_NO_NEW_PRIVS,
     close_from,
     prctl,
+    read_all,
     set_capabilities,
 )
 
@@ -21,13 +26,38 @@ if TYPE_CHECKING:
     from typing import Any
 
 SETUP_FAILED = signal.SIGUSR2
+CANNOT_RUN = 126
+_EXHAUSTED = (errno.EAGAIN, errno.ENOMEM)
 
 
-def run_command(request: dict[str, Any], stdio: list[int], caps: int) -> None:
+def complain(fd: int, words: str) -> None:
+    """Tell the command's caller, on its standard error, why there is no command."""
+    try:
+        os.write(fd, f"loopscope: {words}\n".encode(errors="replace"))
+    except OSError:
+        pass
+
+
+def fork_inside(stderr: int) -> int:
+    """fork(2); where the sandbox's limits leave no room, says so and ends this process as a command that cannot run."""
+    try:
+        return os.fork()
+    except OSError as exc:
+        if exc.errno in _EXHAUSTED:
+            complain(stderr, f"no process can be started: {exc.strerror}; a limit of the sandbox is reached")
+            os._exit(CANNOT_RUN)
+        raise
+
+
+def run_command(request: dict[str, Any], stdio: list[int], caps: int, code_filter: bytes) -> None:
     """Inside, in the forked child: give up what is not needed and become the command. Does not return."""
-    code = 126
+    code = CANNOT_RUN
     try:
         os.setsid()
+        try:
+            write_file("/proc/self/oom_score_adj", str(COMMANDS_OOM_ADJ))
+        except OSError:
+            pass  # a host whose /proc is closed to us: then the kernel judges by size alone
         for target, fd in enumerate(stdio):
             os.dup2(fd, target)
         close_from(3)
@@ -48,6 +78,8 @@ def run_command(request: dict[str, Any], stdio: list[int], caps: int) -> None:
         os.setresuid(uid, uid, uid)
         set_capabilities(caps if uid == 0 else 0)
         os.chdir(request["cwd"])
+        if code_filter:
+            install(code_filter)
         code = 127
         os.execve(request["argv"][0], request["argv"], request["env"])
     except BaseException as exc:
@@ -61,15 +93,15 @@ def exit_code(status: int) -> int:
     return code if code >= 0 else 128 - code
 
 
-def reap_command(request: dict[str, Any], stdio: list[int], caps: int) -> None:
+def reap_command(request: dict[str, Any], stdio: list[int], caps: int, code_filter: bytes) -> None:
     """First process of a command inside: holds its tree together until the command itself ends. Does not return."""
     try:
         prctl(PR_SET_CHILD_SUBREAPER, 1)
         prctl(PR_SET_DUMPABLE, 0)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        main = os.fork()
+        main = fork_inside(stdio[2])
         if main == 0:
-            run_command(request, stdio, caps)
+            run_command(request, stdio, caps, code_filter)
         close_from(0)
         while True:
             pid, status = os.wait()
@@ -79,17 +111,22 @@ def reap_command(request: dict[str, Any], stdio: list[int], caps: int) -> None:
         os._exit(125)
 
 
-def enter(chain: list[int], request: dict[str, Any], stdio: list[int], caps: int) -> None:
-    """In the forked child outside: join the namespaces, start the reaper, pass on its exit code. Does not return."""
+def enter(chain: list[int], fds: list[int], caps: int, bounds: Bounds) -> None:
+    """In the forked child outside: join the namespaces, start the reaper, pass on its exit code. Does not return.
+
+    `fds`: the request, standard input, output, error.
+    """
     try:
         os.setsid()
+        request, stdio = marshal.loads(read_all(fds[0])), fds[1:]
         for fd in chain:
             os.setns(fd, 0)
         os.setresgid(0, 0, 0)
         os.setresuid(0, 0, 0)
-        reaper = os.fork()
+        bounds.restrict()
+        reaper = fork_inside(stdio[2])
         if reaper == 0:
-            reap_command(request, stdio, caps)
+            reap_command(request, stdio, caps, bounds.filter)
         close_from(0)
         _, status = os.waitpid(reaper, 0)
         os._exit(exit_code(status))

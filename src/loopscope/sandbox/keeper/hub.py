@@ -10,9 +10,18 @@ import signal
 import socket
 
 from loopscope.sandbox.keeper import storage
-from loopscope.sandbox.keeper.command import SETUP_FAILED, enter, exit_code, kill_tree, send
+from loopscope.sandbox.keeper.command import CANNOT_RUN, SETUP_FAILED, exit_code, kill_tree, send
 from loopscope.sandbox.keeper.start import Sandbox
 from loopscope.sandbox.keeper.system import hide_arguments, read_all
+
+
+class Running:
+    """A command that was asked for: the engine's socket for it, and its entrant's pid once the porter has told."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self.sock = sock
+        self.pid = 0
+        self.doomed = False
 
 
 class Keeper:
@@ -20,7 +29,9 @@ class Keeper:
 
     def __init__(self, control: socket.socket) -> None:
         self.control = control
-        self.by_pid: dict[int, socket.socket] = {}
+        self.starting: list[Running] = []
+        self.by_pid: dict[int, Running] = {}
+        self.engine_lives = True
         self.wake_r, wake_w = os.pipe()
         for fd in (self.wake_r, wake_w):
             os.set_blocking(fd, False)
@@ -44,44 +55,66 @@ class Keeper:
         """Take one request; False when the engine is gone or asks to end."""
         message, fds, _, _ = socket.recv_fds(self.control, 16, 8)
         if message != b"run" or len(fds) != 5:
+            self.engine_lives = bool(message)
             return False
-        request = marshal.loads(read_all(fds[0]))
-        pid = os.fork()
-        if pid == 0:
-            signal.set_wakeup_fd(-1)
-            enter(sandbox.chain, request, fds[1:4], sandbox.caps)
+        self.starting.append(Running(socket.socket(fileno=fds[4])))
+        started = sandbox.porter.start(fds[:4])
         for fd in fds[:4]:
             os.close(fd)
-        self.by_pid[pid] = socket.socket(fileno=fds[4])
+        return started
+
+    def listen(self, sandbox: Sandbox) -> bool:
+        """Take one word of the porter's; False when it is gone."""
+        try:
+            word, *numbers = sandbox.porter.socket.recv(64).split()
+        except (OSError, ValueError):
+            return False
+        if word == b"end":
+            pid, status = map(int, numbers)
+            failed = os.WIFSIGNALED(status) and os.WTERMSIG(status) == SETUP_FAILED
+            if (running := self.by_pid.pop(pid, None)) is not None:
+                self.report(running, b"gone" if failed else b"exit %d" % exit_code(status))
+            return True
+        running = self.starting.pop(0)
+        if word == b"full":
+            self.report(running, b"exit %d" % CANNOT_RUN)
+            return True
+        running.pid = int(numbers[0])
+        self.by_pid[running.pid] = running
+        if running.doomed:
+            kill_tree(running.pid)
         return True
 
+    @staticmethod
+    def report(running: Running, words: bytes) -> None:
+        """Tell the engine how a command ended."""
+        try:
+            running.sock.send(words)
+        except OSError:
+            pass
+        running.sock.close()
+
     def collect(self, sandbox: Sandbox) -> None:
-        """Report commands that ended."""
+        """Reap bubblewrap, should it have ended."""
         while True:
             try:
-                pid, status = os.waitpid(-1, os.WNOHANG)
+                pid, _ = os.waitpid(-1, os.WNOHANG)
             except ChildProcessError:
                 return
             if pid == 0:
                 return
             if pid == sandbox.bwrap:
                 sandbox.bwrap = 0
-            if (status_socket := self.by_pid.pop(pid, None)) is not None:
-                failed = os.WIFSIGNALED(status) and os.WTERMSIG(status) == SETUP_FAILED
-                try:
-                    status_socket.send(b"gone" if failed else b"exit %d" % exit_code(status))
-                except OSError:
-                    pass
-                status_socket.close()
 
     def serve(self, sandbox: Sandbox) -> None:
         """Until the engine asks to end or is gone."""
         while True:
             poll = select.poll()
-            poll.register(self.control, select.POLLIN)
-            poll.register(self.wake_r, select.POLLIN)
-            sockets = {sock.fileno(): (pid, sock) for pid, sock in self.by_pid.items()}
-            for fd in sockets:
+            for fixed in (self.control.fileno(), self.wake_r, sandbox.porter.socket.fileno()):
+                poll.register(fixed, select.POLLIN)
+            known = (*self.by_pid.values(), *self.starting)
+            commands = {running.sock.fileno(): running for running in known if not running.doomed}
+            for fd in commands:
                 poll.register(fd, select.POLLIN)
             for fd, _ in poll.poll():
                 if fd == self.wake_r:
@@ -89,13 +122,13 @@ class Keeper:
                 elif fd == self.control.fileno():
                     if not self.start_command(sandbox):
                         return
-                elif fd in sockets:  # a word, or the end, on a command's own socket: it is to die
-                    pid, sock = sockets[fd]
-                    kill_tree(pid)
-                    try:
-                        sock.recv(16)
-                    except OSError:
-                        pass
+                elif fd == sandbox.porter.socket.fileno():
+                    if not self.listen(sandbox):
+                        return
+                else:  # a word, or the end, on a command's own socket: it is to die
+                    commands[fd].doomed = True
+                    if commands[fd].pid:
+                        kill_tree(commands[fd].pid)
             self.collect(sandbox)
 
     def main(self) -> None:
@@ -104,14 +137,14 @@ class Keeper:
         try:
             self.serve(sandbox)
         finally:
-            sandbox.kill()
+            sandbox.kill_inside()
             for pid in self.by_pid:
                 send(pid, signal.SIGKILL)
-            for pid in self.by_pid:  # until they are gone they hold the mounts
-                try:
-                    os.waitpid(pid, 0)
-                except ChildProcessError:
-                    pass
+            while self.by_pid and self.listen(sandbox):  # until they are gone they hold the mounts
+                pass
+            sandbox.kill()
+            if not self.engine_lives:
+                sandbox.bounds.remove_groups()
 
 
 def hub(connection: socket.socket) -> None:

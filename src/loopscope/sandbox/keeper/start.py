@@ -9,6 +9,8 @@ import signal
 import time
 
 from loopscope.sandbox.keeper import storage
+from loopscope.sandbox.keeper.bounds import Bounds
+from loopscope.sandbox.keeper.porter import Porter
 from loopscope.sandbox.keeper.system import (
     MS_BIND,
     MS_NODEV,
@@ -65,8 +67,10 @@ def become_bwrap(
         if launch["ids"]:
             stage(launch["stage"], launch["binds"])
             os.unshare(os.CLONE_NEWUSER)
-            os.write(mapped, b"x")
-            os.read(go, 1)
+        os.write(mapped, b"x")
+        if os.read(go, 1) != b"x":
+            os._exit(125)
+        if launch["ids"]:
             os.setgroups([])
             os.setresgid(0, 0, 0)
             os.setresuid(0, 0, 0)
@@ -75,10 +79,20 @@ def become_bwrap(
             os._exit(1)
         os.set_inheritable(info, True)
         argv = [arg.replace("@INFO@", str(info)) for arg in launch["argv"]]
+        if launch["bounds"]["filter"]:
+            argv[1:1] = ["--seccomp", str(filter_file(launch["bounds"]["filter"]))]
         os.execve(argv[0], argv, {"PATH": "/usr/bin:/bin"})
     except BaseException as exc:
         os.write(2, f"{type(exc).__name__}: {exc}\n".encode(errors="replace"))
     os._exit(125)
+
+
+def filter_file(code: bytes) -> int:
+    """An inheritable descriptor from which bubblewrap reads the system call filter of the first process inside."""
+    fd = os.memfd_create("filter", 0)
+    os.write(fd, code)
+    os.lseek(fd, 0, os.SEEK_SET)
+    return fd
 
 
 def wait_readable(fd: int, until: float) -> None:
@@ -103,19 +117,27 @@ class Sandbox:
         self.caps = launch["caps"]
         self.files = files[0] if files else -1
         self.init_fd = -1
+        self.bounds = Bounds(launch["bounds"])
+        self.bounds.make_groups()
+        self.porter = Porter(self.bounds, self.caps)
         self.bwrap = os.fork()
         if self.bwrap == 0:
             become_bwrap(launch, files[1:], mapped_w, go_r, out_w, err_w, info_w)
         for fd in (mapped_w, go_r, out_w, err_w, info_w, *files[1:]):
             os.close(fd)
         try:
+            # While it mounts: changing groups takes its time. What runs inside is born in them.
+            self.bounds.move(self.bwrap)
+            wait_readable(mapped_r, until)
             if launch["ids"]:
-                wait_readable(mapped_r, until)
                 base, count = launch["ids"]
                 for name in ("uid_map", "gid_map"):
                     with open(f"/proc/{self.bwrap}/{name}", "w") as f:
                         f.write(f"0 {base} {count}\n")
+            try:
                 os.write(go_w, b"x")
+            except BrokenPipeError:
+                pass  # it ended, and said why
             wait_readable(info_r, until)
             info = read_all(info_r, 1 << 16)
             # The pid is announced before the mounts exist; only the first process itself can say it is ready.
@@ -124,6 +146,7 @@ class Sandbox:
                 raise OSError("bubblewrap failed")
             pid = int(info.split(b'"child-pid":', 1)[1].split(b"}")[0].split(b",")[0])
             self._open(pid)
+            self.porter.open(self.chain)
         except BaseException as exc:
             self.kill()
             said = read_all(err_r, 1 << 14).decode(errors="replace").strip()
@@ -143,7 +166,7 @@ class Sandbox:
         others = [fd for name, fd in opened.items() if os.fstat(fd).st_ino != here[name]]
         self.chain = [owner, *others] if same else [owner, *others, nested]
 
-    def kill(self) -> None:
+    def kill_inside(self) -> None:
         """Kill the first process inside, and with it the whole pid namespace; return when all of it is gone."""
         if self.init_fd >= 0:
             try:
@@ -153,6 +176,10 @@ class Sandbox:
             poll = select.poll()
             poll.register(self.init_fd, select.POLLIN)
             poll.poll(10_000)
+
+    def kill(self) -> None:
+        """The same, and our own processes under the sandbox's bounds."""
+        self.kill_inside()
         if self.bwrap:
             try:
                 os.kill(self.bwrap, signal.SIGKILL)
@@ -160,3 +187,5 @@ class Sandbox:
             except (ProcessLookupError, ChildProcessError):
                 pass
             self.bwrap = 0
+        self.porter.kill()
+        self.bounds.settle()

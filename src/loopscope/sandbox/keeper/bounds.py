@@ -1,0 +1,145 @@
+"""What bounds a sandbox, applied by each process that enters: control groups, rlimits, processors, the OOM killer's eye."""
+
+from __future__ import annotations
+
+import os
+import resource
+import struct
+import time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+FIELDS = ("memory_peak", "memory_hits", "pids_peak", "pids_hits", "cpu_usec", "watch_usec", "ticks", "wall_usec")
+"""What the board holds, in this order, each as an unsigned 64-bit number."""
+
+_BOARD = struct.Struct(f"={len(FIELDS)}Q")
+BOARD_BYTES = _BOARD.size
+ENTRANTS_OOM_ADJ, COMMANDS_OOM_ADJ = 500, 1000
+"""The kernel kills commands first, then what is ours inside, and neither engine nor keeper while those are there."""
+
+
+class Board:
+    """A memory file shared with the engine: the watchdog writes what it saw, the engine reads it at any time."""
+
+    def __init__(self, fd: int) -> None:
+        self.fd = fd
+        found = os.pread(fd, BOARD_BYTES, 0)
+        values = _BOARD.unpack(found) if len(found) == BOARD_BYTES else (0,) * len(FIELDS)
+        self.seen = dict(zip(FIELDS, values, strict=True))
+        """Goes on from what an earlier keeper of the same sandbox saw."""
+
+    def write(self) -> None:
+        """Publish `seen`."""
+        os.pwrite(self.fd, _BOARD.pack(*(self.seen[name] for name in FIELDS)), 0)
+
+
+def read_board(fd: int) -> dict[str, int]:
+    """The board's present values."""
+    return Board(fd).seen
+
+
+def write_file(path: str, text: str) -> None:
+    """One write(2), as control files want it."""
+    fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
+    try:
+        os.write(fd, text.encode())
+    finally:
+        os.close(fd)
+
+
+class Bounds:
+    """The bounds of one sandbox, as the engine asks for them."""
+
+    def __init__(self, asked: dict[str, Any]) -> None:
+        self.groups: list[tuple[str, list[tuple[str, str, bool]]]] = asked["groups"]
+        self.nproc: int = asked["nproc"]
+        self.cpus: list[int] = asked["cpus"]
+        self.filter: bytes = asked["filter"]
+
+    def make_groups(self) -> None:
+        """Make the groups and set their limits; those that exist already (after a freeze) are kept with their counts."""
+        for group, settings in self.groups:
+            try:
+                os.mkdir(group, 0o755)
+            except FileExistsError:
+                leave_room(group, settings)
+                continue
+            for name, text, must in settings:
+                try:
+                    write_file(f"{group}/{name}", text)
+                except OSError:
+                    if must:
+                        raise
+
+    def join(self) -> None:
+        """Put this process, and so all that it will fork, under the bounds that are inherited.
+
+        Changing the group costs up to a tenth of a second when no other process did lately (the kernel waits for all
+        processors), hence once for each sandbox and not for each command.
+        """
+        for group, _ in self.groups:
+            write_file(f"{group}/cgroup.procs", "0")
+        if self.cpus:
+            os.sched_setaffinity(0, self.cpus)
+        try:
+            write_file("/proc/self/oom_score_adj", str(ENTRANTS_OOM_ADJ))
+        except OSError:
+            pass  # somebody raised it above that already
+
+    def move(self, pid: int) -> None:
+        """Put another process, that has no child yet, into the groups."""
+        for group, _ in self.groups:
+            write_file(f"{group}/cgroup.procs", str(pid))
+        if self.cpus:
+            os.sched_setaffinity(pid, self.cpus)
+
+    def restrict(self) -> None:
+        """What is set inside the user namespace, where the kernel counts by that namespace."""
+        if self.nproc:
+            resource.setrlimit(resource.RLIMIT_NPROC, (self.nproc, self.nproc))
+
+    def settle(self) -> None:
+        """Wait until the groups hold no process; all of them have been killed."""
+        until = time.monotonic() + 5
+        for group, _ in self.groups:
+            while time.monotonic() < until:
+                try:
+                    with open(f"{group}/cgroup.procs") as f:
+                        if not f.read(1):
+                            break
+                except OSError:
+                    break
+                time.sleep(0.001)
+
+    def remove_groups(self) -> None:
+        """Remove the groups; their processes are dead."""
+        for group, _ in self.groups:
+            for _ in range(50):
+                try:
+                    os.rmdir(group)
+                    break
+                except FileNotFoundError:
+                    break
+                except OSError:
+                    time.sleep(0.002)
+
+
+def leave_room(group: str, settings: list[tuple[str, str, bool]]) -> None:
+    """Before processes return to a group: what earlier ones left in memory file systems is not held against the new."""
+    limits = {name: text for name, text, _ in settings if name in ("memory.limit_in_bytes", "memory.max")}
+    for name, text in limits.items():
+        try:
+            with open(f"{group}/memory.stat") as f:
+                stat = dict(line.split() for line in f)
+        except (OSError, ValueError):
+            return
+        left = int(stat.get("total_shmem", stat.get("shmem", "0")))
+        swap = f"{group}/memory.memsw.limit_in_bytes"
+        order = [swap, f"{group}/{name}"] if left else [f"{group}/{name}", swap]
+        for path in order:
+            try:
+                write_file(path, str(int(text) + left))
+            except OSError:
+                continue
