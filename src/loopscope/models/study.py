@@ -102,6 +102,19 @@ class ScoringSpec(Record):
     """Score at most this many commits of a run (first, last and evenly between); the rest stay missing."""
 
 
+class ScheduleSpec(Record):
+    """How much runs at once. Nothing here decides a result, so all of it may change at any time."""
+
+    cpus: float | None = Field(default=None, gt=0)
+    """Cpus that running units may hold together; the machine's by default, uncounted where trials run elsewhere."""
+    per_provider: dict[str, Annotated[int, Field(ge=1)]] = Field(default_factory=dict)
+    """Most rollouts at once by model provider (the part of `model` before the slash)."""
+    disk_gb: float | None = Field(default=None, gt=0)
+    """What running units may write together (10^9 bytes); by default, what is free."""
+    disk_reserve_gb: float = Field(default=2.0, ge=0)
+    """Stays free on the study's file system: no unit starts that could use it up."""
+
+
 class StudySpec(Versioned):
     """A study: agents x tasks x seeds, under one budget, in one kind of environment."""
 
@@ -115,7 +128,8 @@ class StudySpec(Versioned):
     environment: EnvironmentSpec = EnvironmentSpec()
     scoring: ScoringSpec = ScoringSpec()
     concurrency: Annotated[int, Field(ge=1, le=1024)] = 1
-    """Rollouts at the same time. Timed verifications always run alone on the machine."""
+    """Rollouts at the same time, as far as `schedule` lets them. Timed verifications run alone on the machine."""
+    schedule: ScheduleSpec = ScheduleSpec()
     record_keeping: Literal["standard", "none"] = "standard"
     """Whether the record-keeping addition is appended to the instruction."""
 
@@ -141,4 +155,14 @@ class StudySpec(Versioned):
         twice = sorted({x for x in labels if labels.count(x) > 1})
         if twice:
             raise ValueError(f"agents: two agents share the label {twice}; give each its own `label:`")
+        return self
+
+    @model_validator(mode="after")
+    def _providers_are_used(self) -> StudySpec:
+        used = sorted({agent.model.split("/", 1)[0] for agent in self.agents if agent.model})
+        if unknown := sorted(self.schedule.per_provider.keys() - set(used)):
+            raise ValueError(
+                f"schedule.per_provider.{unknown[0]}: no agent's `model` is of this provider; "
+                f"{'the study uses ' + ', '.join(used) if used else 'no agent has a model'}"
+            )
         return self
