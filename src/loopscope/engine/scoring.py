@@ -18,7 +18,7 @@ from loopscope.engine.lock import machine
 from loopscope.engine.policy import stands
 from loopscope.engine.states import State, commit_state, final_state
 from loopscope.engine.units import Unit, UnitFinder
-from loopscope.engine.verifier import VERDICT_FILE, VerdictFile
+from loopscope.engine.verifier import KILLED, VERDICT_FILE, VerdictFile
 from loopscope.models import StateScore, StudySpec, Verification, VerificationStatus
 from loopscope.records import FINAL, StudyStore, is_machine_fault, read_model, remove_tree, scratch_name, write_bytes
 from loopscope.tasks.prepare import prepared_dir
@@ -161,7 +161,7 @@ class Scorer:
             state = await to_its_end(_build_state, unit, scratch)
             while len(done) < self._wanted(unit):
                 if isinstance(state, State):
-                    done.append(await self._once(unit, state, scratch / str(len(done))))
+                    done.append(await self._twice_if_killed(unit, state, scratch / str(len(done))))
                 else:
                     done.append(_failed(state, datetime.now(UTC), self._timeout(unit), UNREPLAYABLE))
                 score = StateScore(
@@ -181,6 +181,17 @@ class Scorer:
 
     def _timeout(self, unit: Unit) -> float:
         return unit.task.info.verifier_timeout_sec * self._spec.scoring.timeout_multiplier
+
+    async def _twice_if_killed(self, unit: Unit, state: State, scratch: Path) -> Verification:
+        """A verification whose verifier was killed is done again at once; killed again, that is what its state does."""
+        found = await self._once(unit, state, scratch)
+        if (found.status, found.reason) != (VerificationStatus.ERROR, KILLED):
+            return found
+        found = await self._once(unit, state, scratch.with_name(f"{scratch.name}-again"))
+        if (found.status, found.reason) != (VerificationStatus.ERROR, KILLED):
+            return found
+        update = {"status": VerificationStatus.NO_REWARD, "reason": f"{KILLED}, twice"}
+        return found.model_copy(update=update)
 
     async def _once(self, unit: Unit, state: State, scratch: Path) -> Verification:
         info, timed, timeout = unit.task.info, unit.task.info.timed, self._timeout(unit)

@@ -19,6 +19,9 @@ from loopscope.records import write_model
 VERDICT_FILE = "loopscope-verdict.json"
 """Beside, not inside, the folder that comes out of the sandbox: nothing in there can name or replace it."""
 OUTPUT_TAIL = 16 << 10
+KILLED = "the verifier was killed (signal 9) before it wrote a reward"
+"""Reason of an error. Whether the machine killed it or what it ran did, nothing tells."""
+_KILLED_CODE = 128 + 9
 
 
 class VerdictFile(Record):
@@ -38,6 +41,7 @@ class _Timed:
     def __init__(self, environment: BaseEnvironment, test_output: str, deadline_sec: float) -> None:
         self._environment, self._test_output, self._deadline_sec = environment, test_output, deadline_sec
         self.timed_out = False
+        self.killed = False
         self.duration_sec = 0.0
 
     def __getattr__(self, name: str) -> Any:
@@ -49,7 +53,9 @@ class _Timed:
         started = time.monotonic()
         try:
             async with asyncio.timeout(self._deadline_sec) as limit:
-                return await self._environment.exec(command, **kwargs)
+                result: ExecResult = await self._environment.exec(command, **kwargs)
+            self.killed = result.return_code == _KILLED_CODE
+            return result
         except TimeoutError:
             if not limit.expired():  # the environment's own
                 raise
@@ -81,6 +87,8 @@ class LenientVerifier(Verifier):
         verdict = await self._verdict()
         if timed.timed_out:
             verdict = Verdict(VerificationStatus.TIMEOUT, reason=f"no end within {self._timeout_sec:g} s")
+        elif timed.killed and verdict.reward is None:
+            verdict = Verdict(VerificationStatus.ERROR, reason=KILLED)
         self._keep(verdict, timed.duration_sec)
         rewards = {name: float(value) for name, value in verdict.metrics.items()}
         return VerifierResult(
