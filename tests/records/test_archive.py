@@ -24,6 +24,7 @@ from loopscope.records.archive import _TRAILER, INDEX, PREFIX, TIME, export_stud
 from loopscope.records.contents import is_inside, misplaced
 from loopscope.records.finding import Severity
 from loopscope.records.importing import Imported, import_study
+from loopscope.records.manifest import write_manifest
 from loopscope.records.verify import verify_study
 from loopscope.report import build_report
 from loopscope.tasks.copying import tree_hash
@@ -107,6 +108,18 @@ def test_a_study_of_the_first_version_goes_through_an_archive(tmp_path):
     analyze(old)
     analyze(tmp_path / "back")
     assert snapshot(tmp_path / "back") == snapshot(old)
+
+
+def test_long_names_and_names_of_any_bytes_come_back(study, tmp_path):
+    folder = study / RUN / "attempts/2/native" / ("d" * 120) / ("e" * 120)
+    folder.mkdir(parents=True)
+    for name in (b"\xff\xfe", b"a\nb", b"\x1b[31m", "\x9bé\u2028".encode(), b"\\xff", b"f" * 255, b" "):
+        Path(os.fsdecode(os.fsencode(folder) + b"/" + name)).write_bytes(name)
+    for name in ("record.json", "unit.json"):
+        shutil.copy(study / RUN / name, study / RUN / "attempts/2" / name)
+    write_manifest(study / RUN / "attempts/2", {})
+    take_in(export(study, tmp_path / "x"), tmp_path / "back")
+    assert snapshot(tmp_path / "back") == snapshot(study)
 
 
 def test_any_tar_reads_it(packed, tmp_path):

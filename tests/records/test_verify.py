@@ -316,3 +316,10 @@ def test_every_name_has_one_spelling_and_every_spelling_one_name(data):
 def test_two_names_are_never_spelled_alike(names):
     one, other = (spell(os.fsdecode(name)) for name in names)
     assert one != other
+
+
+@given(st.text(min_size=1, max_size=20).filter(lambda text: "/" not in text and "\0" not in text))
+def test_a_spelled_name_is_one_line_and_moves_no_terminal(text):
+    spelled = spell(os.fsdecode(text.encode("utf-8", "replace")))
+    assert len(spelled.splitlines()) == 1
+    assert not any(ord(letter) < 32 or 0x7F <= ord(letter) < 0xA0 for letter in spelled)

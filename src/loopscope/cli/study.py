@@ -148,7 +148,9 @@ def gc(
     for line in found.kept:
         err.print(f"[yellow]kept:[/] {escape(line)}", soft_wrap=True)
     what = f"{len(found.items)} {'item' if len(found.items) == 1 else 'items'}, {_size(found.bytes)}"
-    if found.removed or not found.items:
+    if not found.items:
+        out.print(f"{what}: there is nothing to remove")
+    elif found.removed:
         out.print(f"{what} removed")
     else:
         out.print(f"{what} would go; nothing was touched. `--yes` removes it")

@@ -1,7 +1,8 @@
 """What a run directory and an archive hold, file by file, and what was taken out of them on purpose.
 
-Paths have `/` between their parts. Names are bytes, and may be no UTF-8: such a byte is written `\\xNN`, and so is the
-backslash itself (`\\x5c`), so that every name has one spelling and every spelling names one file.
+Paths have `/` between their parts. Names are bytes, and may be no UTF-8: such a byte is written `\\xNN`, and so are
+those of control characters and of the backslash itself (`\\x5c`). Every name has one spelling, and every spelling one
+name.
 """
 
 from __future__ import annotations

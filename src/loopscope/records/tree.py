@@ -15,7 +15,8 @@ from loopscope.models import FileHash
 from loopscope.records.durable import open_plain
 
 _SPELLED = re.compile(r"\\x([0-9a-f]{2})")
-_NEEDS_SPELLING = re.compile("[\\\\\udc80-\udcff]")
+_NEEDS_SPELLING = re.compile("[\\\\\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\udc80-\udcff]")
+"""The backslash; what would move a terminal's cursor, end a line or turn its direction; bytes that are no UTF-8."""
 
 
 class Kind(StrEnum):
@@ -40,14 +41,19 @@ class Entry:
 
 
 def spell(name: str) -> str:
-    """A name (as `os.fsdecode` gives it) as text that any JSON holds; `name_of` is the way back."""
-    return _NEEDS_SPELLING.sub(lambda found: f"\\x{ord(found[0]) & 0xFF:02x}", name)
+    """A name (as `os.fsdecode` gives it) as text that any JSON, line or terminal holds; `name_of` is the way back."""
+    return _NEEDS_SPELLING.sub(lambda found: "".join(f"\\x{byte:02x}" for byte in _bytes(found[0])), name)
 
 
 def name_of(spelled: str) -> str:
     """The name that a spelling stands for."""
-    data = _SPELLED.sub(lambda found: chr(0xDC00 + int(found[1], 16)), spelled)
-    return re.sub("[\udc00-\udc7f]", lambda found: chr(ord(found[0]) - 0xDC00), data)
+    parts = _SPELLED.split(spelled)
+    data = b"".join(bytes.fromhex(part) if odd % 2 else _bytes(part) for odd, part in enumerate(parts))
+    return data.decode("utf-8", "surrogateescape")
+
+
+def _bytes(name: str) -> bytes:
+    return name.encode("utf-8", "surrogateescape")
 
 
 def kind_of(path: Path) -> Kind | None:

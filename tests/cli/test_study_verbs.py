@@ -1,0 +1,126 @@
+"""`loopscope study ...` as a user meets it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from cli_study import error_line
+from study_v1 import unpack
+from whole_study import snapshot, whole_study
+
+from loopscope.records import StudyStore
+
+RUN = "runs/t__a__s1"
+
+
+@pytest.fixture(scope="module")
+def master(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("master") / "study"
+    whole_study(path)
+    return path
+
+
+@pytest.fixture
+def study(master: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(master, tmp_path / "study", symlinks=True))
+
+
+def test_verify_says_that_all_is_well_or_what_is_not(cli, study):
+    assert cli("study", "verify", "study").stdout == "2 runs looked at; 0 damaged, 0 incomplete, 0 note\n"
+    (study / RUN / "scores/final.json").unlink()
+    (study / RUN / "transcript.json").write_text("[]")
+    first, second, last = cli("study", "verify", "study", check=1).stdout.splitlines()
+    assert first.startswith(f"damaged {RUN}/transcript.json: was changed: 2 bytes")
+    assert second == f"incomplete {RUN}/scores/final.json: the state has no score; `loopscope score` does it"
+    assert last == "2 runs looked at; 1 damaged, 1 incomplete, 0 note"
+    found = json.loads(cli("study", "verify", "study", "--json", check=1).stdout)
+    assert (found["runs"], found["whole"], len(found["findings"])) == (2, False, 2)
+    assert cli("study", "verify", "study", "t__b__s1").exit_code == 0
+    assert "no run is called 'x'" in error_line(cli("study", "verify", "study", "x", check=2))
+
+
+def test_a_name_of_an_agent_s_is_no_markup_and_no_escape(cli, study):
+    (study / RUN / "native/[bold]\x1b[31m.log").write_text("x")
+    line = cli("study", "verify", "study", check=1).stdout.splitlines()[0]
+    assert "native/[bold]\\x1b[31m.log: was added" in line
+    assert line.isprintable()
+
+
+def test_a_study_of_the_first_version_is_called_not_sealed(cli, tmp_path):
+    unpack(tmp_path)
+    text = cli("study", "verify", "first", check=1).stdout
+    assert "16 runs looked at, 16 of them not sealed (by an earlier version); 0 damaged" in text
+
+
+def test_export_and_import(cli, study, tmp_path):
+    assert "study.loopscope.tar.zst: " in cli("study", "export", "study").stdout
+    assert "nothing is overwritten" in error_line(cli("study", "export", "study", check=2))
+    assert "nothing is overwritten" in error_line(cli("study", "import", "study.loopscope.tar.zst", check=2))
+    done = json.loads(cli("study", "import", "study.loopscope.tar.zst", "--into", "back", "--json").stdout)
+    assert done == {"directory": "back", "study": "made", "runs": 2, "left_out": [], "incomplete": []}
+    assert snapshot(tmp_path / "back") == snapshot(study)
+    shutil.rmtree(study)
+    cli("study", "import", "study.loopscope.tar.zst")
+    for verb in ("analyze", "report"):
+        cli(verb, "study")
+
+
+def test_parts_are_left_out_by_name(cli, study, tmp_path):
+    text = cli("study", "export", "study", "--out", "x", "--without", "native,workspace").stdout
+    assert text.startswith("x: ")
+    assert "without native, workspace" in cli("study", "import", "x").stdout
+    assert cli("study", "verify", "x.study").exit_code == 0
+    line = error_line(cli("study", "export", "study", "--without", "natve", check=2))
+    assert line.endswith("choose of native, workspace, attempts, tables, report")
+
+
+def test_a_bad_archive_is_one_line(cli, study, tmp_path):
+    cli("study", "export", "study", "--out", "x")
+    (tmp_path / "x").write_bytes((tmp_path / "x").read_bytes()[:-1])
+    assert "x: is cut short, or is no archive of a study" in error_line(cli("study", "import", "x", check=2))
+    assert "x.study" not in {path.name for path in tmp_path.iterdir()}
+    assert "--max-gb" in error_line(cli("study", "import", export_again(cli), "--max-gb", "0.00001", check=2))
+
+
+def export_again(cli) -> str:
+    cli("study", "export", "study", "--out", "y")
+    return "y"
+
+
+def test_gc_shows_and_takes(cli, study):
+    (study / ".tmp-x").mkdir()
+    before = snapshot(study)
+    text = cli("study", "gc", "study", "--native").stdout
+    assert f"{RUN}/native" in text
+    assert text.endswith("would go; nothing was touched. `--yes` removes it\n")
+    assert snapshot(study) == before
+    found = json.loads(cli("study", "gc", "study", "--native", "--yes", "--json").stdout)
+    assert found["removed"]
+    assert {item["place"] for item in found["items"]} == {
+        ".tmp-x", f"{RUN}/native", f"{RUN}/attempts/1/native", "runs/t__b__s1/native",
+    }  # fmt: skip
+    assert cli("study", "verify", "study").exit_code == 0
+    assert cli("study", "gc", "study").stdout == "0 items, 0 B: there is nothing to remove\n"
+
+
+@pytest.mark.parametrize("verb", ["verify", "export", "gc"])
+def test_no_study_is_one_line_and_nothing_is_made(cli, tmp_path, verb):
+    assert "no study here" in error_line(cli("study", verb, "nowhere", check=2))
+    assert not (tmp_path / "nowhere").exists()
+
+
+@pytest.mark.parametrize("verb", ["export", "gc"])
+def test_a_study_that_is_being_run_is_left_alone(cli, study, verb):
+    with StudyStore(study).hold():
+        assert "another loopscope is running this study" in error_line(cli("study", verb, "study", check=2))
+
+
+def test_a_newer_record_is_a_warning_of_analyze_that_asks_for_an_upgrade(cli, study):
+    path = study / RUN / "record.json"
+    path.write_text('{"schema_version": 99}\n')
+    done = cli("analyze", "study")
+    assert "upgrade loopscope" in done.stderr
+    assert "remove it" not in done.stderr
