@@ -41,12 +41,21 @@ class AgentKind:
     summary: str = ""
     commits: bool = True
     """False: an agent that makes no repository, by design; its absence is no problem."""
+    harness: str | None = None
+    """Name and version as its records will tell them; None where only a rollout tells."""
 
 
 BUILT_IN: dict[str, AgentKind] = {
-    "nop": AgentKind("nop", None, False, summary="does nothing: what the untouched task scores", commits=False),
+    "nop": AgentKind(
+        "nop", None, False, summary="does nothing: what the untouched task scores", commits=False, harness="nop 1.0.0"
+    ),
     "oracle": AgentKind(
-        None, "loopscope.agents.oracle:OracleAgent", False, ("task_dir",), "the task's own reference solution"
+        None,
+        "loopscope.agents.oracle:OracleAgent",
+        False,
+        ("task_dir",),
+        "the task's own reference solution",
+        harness="oracle 1",
     ),
     "search": AgentKind(
         None,
@@ -54,6 +63,7 @@ BUILT_IN: dict[str, AgentKind] = {
         False,
         ("seed", "budget_sec"),
         "mutates code and keeps what scores better; no model",
+        harness="search 1",
     ),
 }
 _IMPORT_PATH = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")

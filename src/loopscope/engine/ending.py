@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from loopscope.engine.jobs import TrialOutcome
+from loopscope.engine.policy import NOT_STARTED, POLICY, SET_UP, Fate, is_draw, kind_of_failure
 from loopscope.models import Problem, RunRecord, RunStatus
 from loopscope.models.annotation import PROBLEM_KEY
 from loopscope.records import RecordError, read_model
 
-NOT_STARTED = "environment"
 _OUR_HARVEST = "loopscope/engine/harvest.py"
 """In a traceback: the harvester failed, not the agent."""
 _SHORTEST_SECRET = 6
@@ -51,23 +52,54 @@ def agent_ran(outcome: TrialOutcome) -> bool:
     return outcome.result is not None and outcome.result.agent_execution is not None
 
 
-def ending_of(outcome: TrialOutcome, *, has_workspace: bool, too_large: bool, tried: bool, redact: Redact) -> Ending:
-    """How the rollout ended.
+def ending_of(
+    outcome: TrialOutcome,
+    *,
+    has_workspace: bool,
+    too_large: bool,
+    worked: bool,
+    earlier: Sequence[RunRecord],
+    redact: Redact,
+) -> Ending:
+    """How the rollout ended, by the table of `policy.py`.
 
     Args:
         has_workspace: the workspace came out of the sandbox.
         too_large: it holds more than is taken out. The agent's own doing: trying again would cost the same.
-        tried: an agent has run in an earlier try. A workspace that does not come out is worth one more try and no
-            third: an agent that can lose its run could otherwise draw until it likes the result.
+        worked: the agent left something of its own, as far as can be told.
+        earlier: records of earlier tries. An agent that could fail at will would otherwise draw until it likes the
+            result.
     """
     ending = _trial_ending(outcome, has_workspace, redact)
-    if has_workspace or not agent_ran(outcome):
+    if not agent_ran(outcome):
         return ending
-    if too_large:
-        lost = problem("workspace_too_large", "harvest", "the workspace holds more than is taken out of a sandbox")
-        return Ending(RunStatus.AGENT_ERROR, (*ending.problems, lost))
-    lost = problem("no_workspace", "harvest", "the workspace could not be brought out of the sandbox")
-    return Ending(RunStatus.AGENT_ERROR if tried else RunStatus.ENVIRONMENT_ERROR, (*ending.problems, lost))
+    problems = ending.problems
+    if not has_workspace:
+        worked = True
+        lost = ("workspace_too_large", "the workspace holds more than is taken out of a sandbox")
+        if not too_large:
+            lost = ("no_workspace", "the workspace could not be brought out of the sandbox")
+        problems = (*problems, problem(lost[0], "harvest", lost[1]))
+    elif ending.status is not RunStatus.AGENT_ERROR:
+        return ending
+    return Ending(_status(problems, worked, earlier), problems)
+
+
+def ending_of_fault(fault: Problem, earlier: Sequence[RunRecord]) -> Ending:
+    """How a rollout ended that has no trial to speak for it: it could not start, or its run could not be recorded."""
+    if fault.stage != "harvest":
+        return Ending(RunStatus.ENVIRONMENT_ERROR, (fault,))
+    return Ending(_status((fault,), True, earlier), (fault,))
+
+
+def _status(problems: tuple[Problem, ...], worked: bool, earlier: Sequence[RunRecord]) -> RunStatus:
+    """Of a try in which the agent ran and something failed: another try, or graded as it stands."""
+    decision = POLICY[kind_of_failure(problems, final=False)]
+    if decision.fate is not Fate.RETRIED:
+        return RunStatus.AGENT_ERROR
+    draws = worked + sum(map(is_draw, earlier))
+    spent = worked and decision.draws is not None and draws >= decision.draws
+    return RunStatus.AGENT_ERROR if spent else RunStatus.ENVIRONMENT_ERROR
 
 
 def _trial_ending(outcome: TrialOutcome, has_workspace: bool, redact: Redact) -> Ending:
@@ -81,19 +113,18 @@ def _trial_ending(outcome: TrialOutcome, has_workspace: bool, redact: Redact) ->
     if kind == "AgentTimeoutError":
         return Ending(RunStatus.DEADLINE, said)
     if not agent_ran(outcome):  # nothing of the agent's has begun: the sandbox, or the agent's installation, failed
-        return Ending(RunStatus.ENVIRONMENT_ERROR, (problem(kind, NOT_STARTED, message, redact),))
+        stage = SET_UP if result is not None and result.agent_setup is not None else NOT_STARTED
+        return Ending(RunStatus.ENVIRONMENT_ERROR, (problem(kind, stage, message, redact),))
     if _OUR_HARVEST in outcome.details:
         status = RunStatus.COMPLETED if has_workspace else RunStatus.ENVIRONMENT_ERROR
         return Ending(status, (*said, problem(kind, "harvest", message, redact)))
     return Ending(RunStatus.AGENT_ERROR, (*said, problem(kind, "agent", message, redact)))
 
 
-def earlier_agent(run_dir: Path) -> bool:
-    """Whether an agent has run in any earlier try that this run directory keeps."""
-    for path in [run_dir / "record.json", *run_dir.glob("attempts/*/record.json")]:
-        try:
-            if read_model(path, RunRecord).timings.agent_sec is not None:
-                return True
-        except RecordError:
-            continue
-    return False
+def earlier_tries(attempts: Path) -> list[RunRecord]:
+    """Records of a rollout's earlier tries, those that can be read."""
+    found = []
+    for path in sorted(attempts.glob("*/record.json")):
+        with contextlib.suppress(RecordError):
+            found.append(read_model(path, RunRecord))
+    return found

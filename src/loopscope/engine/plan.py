@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
+import difflib
 import platform
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
-from pydantic import BaseModel
-
 from loopscope.agents.registry import AgentKind
+from loopscope.engine.changes import Changes, apply, check, compare, name_units, shelve_unnamed_tasks
 from loopscope.engine.checks import check_for_scoring, check_machine
-from loopscope.models import (
-    AgentSpec,
-    PreparedTask,
-    RunStatus,
-    StudyLock,
-    StudySpec,
-)
+from loopscope.engine.identity import identity, run_id_of
+from loopscope.engine.policy import Fate, fate_of
+from loopscope.engine.shelf import fetch_task
+from loopscope.models import AgentSpec, PreparedTask, StudyLock, StudySpec, UnitIdentity
 from loopscope.records import (
     RecordError,
     RunDir,
@@ -26,21 +25,23 @@ from loopscope.records import (
     load_study,
     publish,
     read_model,
+    remove_tree,
+    scratch_name,
     write_bytes,
     write_model,
 )
+from loopscope.records.settled import settled_study
+from loopscope.records.store import LOCK_FILE
 from loopscope.records.studyfile import STUDY_FILE
 from loopscope.tasks.catalog import TaskSource, resolve
 from loopscope.tasks.errors import TaskError
 from loopscope.tasks.load import load_task
-from loopscope.tasks.prepare import prepare_task
-
-LOCK_FILE = "study.lock.json"
+from loopscope.tasks.prepare import FreshTask, build_task, keep_task
 
 
 @dataclass(frozen=True)
 class RunPlan:
-    """One rollout to do."""
+    """One rollout of the study."""
 
     run_id: str
     task: PreparedTask
@@ -48,6 +49,7 @@ class RunPlan:
     kind: AgentKind
     seed: int
     budget_sec: float
+    unit: UnitIdentity
 
 
 @dataclass(frozen=True)
@@ -57,81 +59,131 @@ class Plan:
     spec: StudySpec
     store: StudyStore
     runs: tuple[RunPlan, ...]
+    changes: tuple[str, ...] = ()
+    """What the study file adds, retires and brings back against the last start, a line each."""
+    again: frozenset[str] = frozenset()
+    """Ids of runs that a person wants done once more, however they ended."""
 
     def unfinished(self) -> list[RunPlan]:
-        """Rollouts without a record, and those that the environment failed: worth another try.
-
-        Raises:
-            StudyError: a record cannot be read; doing its rollout again would destroy what lies beside it.
-        """
-        return [run for run in self.runs if not is_finished(self.store.run(run.run_id))]
+        """Rollouts to do: without a record, worth another try by the table of `policy.py`, or asked for again."""
+        return [run for run in self.runs if run.run_id in self.again or is_open(self.store.run(run.run_id))]
 
 
-def is_finished(run: RunDir) -> bool:
-    """Whether the rollout needs no (further) try; StudyError when its record cannot be read."""
+def is_open(run: RunDir) -> bool:
+    """Whether a rollout is to be done (again). One whose record cannot be read is not: that would replace the rest."""
     if not run.is_recorded:
-        return False
+        return True
     try:
-        return run.record.status is not RunStatus.ENVIRONMENT_ERROR
-    except RecordError as error:
-        problem, _, _ = str(error).rpartition("; ")  # the remedy that follows would cost the rest of the run
-        raise StudyError(f"{problem}; restore it, or move {run.path} away to run it again") from None
+        return fate_of(run.record) is Fate.RETRIED
+    except RecordError:
+        return False
 
 
-def plan_study(file: Path, directory: Path) -> Plan:
-    """Resolve a study: check what it names, prepare its tasks, fix it in the lock, list its rollouts.
+def plan_study(file: Path, directory: Path, *, retire: bool = False, again: Collection[str] = frozenset()) -> Plan:
+    """Resolve a study: check what it names, prepare its tasks, move what it no longer names, fix it in the lock.
 
     Nothing is written before everything that can be refused was.
 
+    Args:
+        file: the study file.
+        directory: the study's, which the caller holds (`StudyStore.hold`).
+        retire: finished units that the file no longer names may be moved to `retired/`.
+        again: ids of runs to do once more.
+
     Raises:
-        StudyError: the study cannot run as written, or it no longer is the study that was begun here.
+        StudyError: the study cannot run as written.
+        WouldRetire: finished units would be retired.
     """
     spec = load_study(file)
     kinds = check_machine(file, spec)
-    directory = directory.resolve()
     store = StudyStore(directory)
-    old = read_model(directory / LOCK_FILE, StudyLock) if (directory / LOCK_FILE).is_file() else None
-    if old is not None:
-        _check_unchanged(directory / LOCK_FILE, old, spec)
+    lock_file = store.path / LOCK_FILE
+    old = read_model(lock_file, StudyLock) if lock_file.is_file() else None
     sources = _sources(file, spec)
-    _check_run_ids(file, spec, list(sources), old)
-    (directory / "runs").mkdir(parents=True, exist_ok=True)
-    tasks = [_prepare(source, file, spec, directory) for source in sources.values()]
-    _settle_lock(directory / LOCK_FILE, old, spec, tasks)
-    if file.resolve() != (directory / STUDY_FILE).resolve():
-        write_bytes(directory / STUDY_FILE, file.read_bytes())
-    runs = tuple(
-        RunPlan(
-            run_id=_run_id(task.info.name, agent.label, seed),
-            task=task,
-            agent=agent,
-            kind=kinds[agent.label],
-            seed=seed,
-            budget_sec=spec.budget.agent_sec or task.info.agent_timeout_sec,
-        )
-        for seed in spec.seeds
-        for task in tasks
-        for agent in spec.agents
-    )
-    return Plan(spec, store, runs)
+    _check_run_ids(file, spec, list(sources))
+    with _scratch(store.path / "tasks") as scratch:
+        fresh = [_build(source, file, spec, scratch) for source in sources.values()]
+        runs = tuple(_runs(spec, [task.prepared for task in fresh], kinds))
+        _check_again(file, again, runs)
+        wanted = {run.run_id: run.unit for run in runs}
+        changes = compare(store, old, wanted, spec.record_keeping)
+        check(str(file), changes, retire=retire)
+        (store.path / "runs").mkdir(exist_ok=True)
+        _move(store, old, changes, wanted)
+        for task in fresh:
+            _keep(task, file, store)
+    if file.resolve() != (store.path / STUDY_FILE).resolve():
+        write_bytes(store.path / STUDY_FILE, file.read_bytes())
+    lock = _lock(old, spec, [task.prepared for task in fresh], wanted)
+    if lock != old:
+        write_model(lock_file, lock)
+    return Plan(spec, store, runs, changes.lines(), frozenset(again))
 
 
-def reopen_study(store: StudyStore) -> StudySpec:
-    """The study of a directory, held against this machine and against its own lock; for verbs that run no agent.
+@contextmanager
+def _scratch(folder: Path) -> Iterator[Path]:
+    folder.mkdir(parents=True, exist_ok=True)
+    scratch = scratch_name(folder / "fresh")
+    scratch.mkdir()
+    try:
+        yield scratch
+    finally:
+        remove_tree(scratch)
+
+
+def _runs(spec: StudySpec, tasks: list[PreparedTask], kinds: Mapping[str, AgentKind]) -> Iterator[RunPlan]:
+    """Seed by seed, so that an early stop leaves a balanced study."""
+    for seed in spec.seeds:
+        for task in tasks:
+            for agent in spec.agents:
+                budget = spec.budget.agent_sec or task.info.agent_timeout_sec
+                yield RunPlan(
+                    run_id=run_id_of(task.info.name, agent.label, seed),
+                    task=task,
+                    agent=agent,
+                    kind=kinds[agent.label],
+                    seed=seed,
+                    budget_sec=budget,
+                    unit=identity(task, agent, spec.environment, seed, budget),
+                )
+
+
+def _move(store: StudyStore, old: StudyLock | None, changes: Changes, wanted: Mapping[str, UnitIdentity]) -> None:
+    """Units and tasks change places. Killed at any point, the next start finds what is left to move by looking.
+
+    The lock names old and new units meanwhile, lest a moved one be taken for one that was never the study's.
+    """
+    if old is not None:
+        name_units(store, old)
+        if changes.retired or changes.returning:
+            stayed = {id_: unit.digest for id_, unit in changes.kept.items() if unit.digest} if not old.units else {}
+            going = {item.unit.run.run_id: item.unit.digest or "" for item in changes.retired}
+            new = {run_id: unit.digest for run_id, unit in wanted.items()}
+            write_model(store.path / LOCK_FILE, old.model_copy(update={"units": new | stayed | going | old.units}))
+    apply(store, changes, wanted)
+    hashes = {unit.task: unit.task_hash for unit in wanted.values()}
+    shelve_unnamed_tasks(store, old, hashes)
+    for task, content_hash in hashes.items():
+        fetch_task(store.path, task, content_hash)
+
+
+def reopen_study(store: StudyStore) -> tuple[StudySpec, tuple[str, ...]]:
+    """(the study of a directory as it was last run, warnings), held against this machine; for verbs that run no agent.
 
     Raises:
         StudyError: as for `plan_study`.
     """
-    file = store.path / STUDY_FILE
-    spec = load_study(file)
-    check_for_scoring(file, spec)
-    if (store.path / LOCK_FILE).is_file():
-        _check_unchanged(store.path / LOCK_FILE, read_model(store.path / LOCK_FILE, StudyLock), spec)
-    return spec
+    spec, warnings = settled_study(store.path)
+    check_for_scoring(store.path / STUDY_FILE, spec)
+    return spec, warnings
 
 
-def _run_id(task: str, label: str, seed: int) -> str:
-    return f"{task}__{label}__s{seed}"
+def _check_again(file: Path, again: Collection[str], runs: tuple[RunPlan, ...]) -> None:
+    names = [run.run_id for run in runs]
+    for run_id in sorted(set(again) - set(names)):
+        close = difflib.get_close_matches(run_id, names, n=3)
+        hint = f"did you mean {' or '.join(close)}?" if close else "`loopscope status` shows all"
+        raise StudyError(f"{file}: --again {run_id}: the study has no such run; {hint}")
 
 
 def _sources(file: Path, spec: StudySpec) -> dict[str, TaskSource]:
@@ -152,74 +204,52 @@ def _sources(file: Path, spec: StudySpec) -> dict[str, TaskSource]:
     return sources
 
 
-def _check_run_ids(file: Path, spec: StudySpec, tasks: list[str], old: StudyLock | None) -> None:
+def _check_run_ids(file: Path, spec: StudySpec, tasks: list[str]) -> None:
     """A run's directory is named after task and agent; both may hold what stands between them."""
-    labels = {agent.label: None for agent in spec.agents} | dict.fromkeys(old.agents if old else ())
     seen: dict[str, tuple[str, str]] = {}
-    for task in dict.fromkeys([*tasks, *(old.task_hashes if old else ())]):
-        for label in labels:
-            other = seen.setdefault(_run_id(task, label, 0), (task, label))
-            if other != (task, label):
+    for task in tasks:
+        for agent in spec.agents:
+            other = seen.setdefault(run_id_of(task, agent.label, 0), (task, agent.label))
+            if other != (task, agent.label):
                 raise StudyError(
-                    f"{file}: agents: the runs of {label!r} on {task!r} and of {other[1]!r} on {other[0]!r} would have "
-                    "the same name; give one of the agents another `label:`"
+                    f"{file}: agents: the runs of {agent.label!r} on {task!r} and of {other[1]!r} on {other[0]!r} "
+                    "would have the same name; give one of the agents another `label:`"
                 )
 
 
-def _prepare(source: TaskSource, file: Path, spec: StudySpec, directory: Path) -> PreparedTask:
+def _build(source: TaskSource, file: Path, spec: StudySpec, scratch: Path) -> FreshTask:
     try:
-        return prepare_task(
-            source,
-            directory,
-            budget_sec=spec.budget.agent_sec,
-            record_keeping=spec.record_keeping == "standard",
-            publish=publish,
+        return build_task(
+            source, scratch, budget_sec=spec.budget.agent_sec, record_keeping=spec.record_keeping == "standard"
         )
     except TaskError as error:
         raise StudyError(f"{file}: tasks: {error}") from None
 
 
-def _check_unchanged(path: Path, old: StudyLock, spec: StudySpec) -> None:
-    """A study may grow by agents, tasks and seeds; what was begun stays comparable.
-
-    Raises:
-        StudyError: something that decides what a rollout or a score means was changed; names the field.
-    """
-    for agent in spec.agents:
-        if old.agents.get(agent.label, agent) != agent:
-            raise StudyError(
-                f"{path}: agents.{agent.label}: was started with other settings; give the changed agent a label of its "
-                "own, or start a study in a new directory"
-            )
-    free = {"max_checkpoints"}
-    for field in ("environment", "budget", "record_keeping", "scoring"):
-        begun, now = (
-            value.model_dump(exclude=free) if isinstance(value, BaseModel) else {"": value}
-            for value in (getattr(old, field), getattr(spec, field))
-        )
-        for name, was in begun.items():
-            if now[name] != was:
-                raise StudyError(
-                    f"{path}: {field}{'.' if name else ''}{name}: the study was begun with {was!r}, not {now[name]!r}; "
-                    "put that back, or start a study in a new directory"
-                )
+def _keep(task: FreshTask, file: Path, store: StudyStore) -> None:
+    try:
+        keep_task(task, store.path, publish=publish)
+    except TaskError as error:
+        raise StudyError(f"{file}: tasks: {error}") from None
 
 
-def _settle_lock(path: Path, old: StudyLock | None, spec: StudySpec, tasks: list[PreparedTask]) -> None:
-    lock = StudyLock(
+def _lock(
+    old: StudyLock | None, spec: StudySpec, tasks: list[PreparedTask], wanted: Mapping[str, UnitIdentity]
+) -> StudyLock:
+    return StudyLock(
         name=spec.name,
-        agents=(old.agents if old else {}) | {agent.label: agent for agent in spec.agents},
+        agents={agent.label: agent for agent in spec.agents},
         environment=spec.environment,
         budget=spec.budget,
         record_keeping=spec.record_keeping,
         scoring=spec.scoring,
-        task_hashes=(old.task_hashes if old else {}) | {t.info.name: t.content_hash for t in tasks},
-        verifier_hashes=(old.verifier_hashes if old else {}) | {t.info.name: t.verifier_hash for t in tasks},
+        task_hashes={task.info.name: task.content_hash for task in tasks},
+        verifier_hashes={task.info.name: task.verifier_hash for task in tasks},
         versions=old.versions if old else versions(),
         machine=old.machine if old else {"system": platform.platform(), "processor": processor()},
+        units={run_id: unit.digest for run_id, unit in wanted.items()},
+        study=spec,
     )
-    if lock != old:
-        write_model(path, lock)
 
 
 def versions() -> dict[str, str]:

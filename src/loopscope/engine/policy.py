@@ -206,10 +206,10 @@ def provider_trouble(exception: str, message: str) -> EndingKind | None:
 
 
 def is_provider_trouble(ended: RunRecord | Failed) -> EndingKind | None:
-    """The same of a rollout's record or of a trial's outcome: `rate_limit`, `overload`, `auth`, `quota`, ... or None."""
+    """The same of a rollout's record or of a trial's outcome: `rate_limit`, `overload`, `auth`, ... or None."""
     if isinstance(ended, RunRecord):
-        main = main_problem(ended.problems)
-        return provider_trouble(main.kind, main.message) if main and main.stage == "agent" else None
+        kind = kind_of(ended)
+        return kind if kind in PROVIDER_TROUBLES else None
     return provider_trouble(*ended.failure) if ended.failure else None
 
 
@@ -257,6 +257,9 @@ def _before_the_agent(problem: Problem) -> EndingKind:
         return EndingKind.TOOL_MISSING
     if problem.kind in _TASK_ERRORS:
         return EndingKind.TASK_INVALID
+    trouble = provider_trouble(problem.kind, problem.message)
+    if trouble in (EndingKind.AUTH, EndingKind.QUOTA, EndingKind.MODEL_UNKNOWN):
+        return trouble
     if problem.stage == SET_UP or problem.kind in _SET_UP_ERRORS:
         return EndingKind.AGENT_NOT_INSTALLED
     return EndingKind.SANDBOX_FAILED
@@ -268,6 +271,11 @@ def left_work(record: RunRecord) -> bool:
         return False
     initial = {record.clean_initial, record.ambiguous_initial}
     return record.uncommitted is not False or any(commit.sha not in initial for commit in record.commits)
+
+
+def is_draw(record: RunRecord) -> bool:
+    """Whether an earlier try counts as one in which the agent worked."""
+    return left_work(record) or kind_of(record) in (EndingKind.WORKSPACE_LOST, EndingKind.WORKSPACE_LOST_AGAIN)
 
 
 def fate_of(record: RunRecord) -> Fate:

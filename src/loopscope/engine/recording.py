@@ -12,12 +12,13 @@ from pathlib import Path
 
 from harbor.models.trial.result import TrialResult
 
-from loopscope.engine.ending import Ending, Redact, earlier_agent, ending_of, problem, redactor
+from loopscope.engine.ending import Ending, Redact, earlier_tries, ending_of, ending_of_fault, problem, redactor
 from loopscope.engine.harvest import LIMITS, TOO_LARGE, LimitsFile
+from loopscope.engine.identity import UNIT_FILE
 from loopscope.engine.jobs import TrialOutcome, between, seconds
 from loopscope.engine.plan import Plan, RunPlan, versions
 from loopscope.engine.reading import RepositoryReading, read_repository
-from loopscope.models import FileHash, Limit, Problem, RunRecord, Timings, Usage
+from loopscope.models import FileHash, Limit, Problem, RunRecord, Timings, UnitFile, Usage
 from loopscope.records import publish, read_model, remove_tree, scratch_name, write_bytes, write_model
 from loopscope.records.manifest import write_manifest
 from loopscope.records.workspace import compress
@@ -27,13 +28,20 @@ _HARBOR_FILES = ("result.json", "trial.log", "config.json", "exception.txt")
 
 
 def publish_run(
-    plan: Plan, run: RunPlan, outcome: TrialOutcome, workspace: Path, started: datetime, secrets: list[str]
+    plan: Plan,
+    run: RunPlan,
+    outcome: TrialOutcome,
+    workspace: Path,
+    started: datetime,
+    secrets: list[str],
+    fault: Problem | None = None,
 ) -> RunRecord:
     """Collect logs and workspace, read the repository, write the record, publish the directory.
 
     Args:
         workspace: the frozen workspace as a tar; absent when it could not be brought out.
         secrets: values of the agent's environment; none of them (of six characters or more) reaches a file.
+        fault: what kept the rollout from starting or from being recorded, where there is no trial that tells.
     """
     target = plan.store.run(run.run_id).path
     folder = scratch_name(target)
@@ -48,13 +56,20 @@ def publish_run(
         found = read_repository(folder, plan.store.baseline(run.task.info.name), run.task)
         if not run.kind.commits:
             found.problems = [p for p in found.problems if p.kind != "no_repository"]
-        ending = ending_of(
-            outcome,
-            has_workspace=(folder / "workspace.tar.zst").is_file(),
-            too_large=workspace.with_suffix(TOO_LARGE).exists(),
-            tried=earlier_agent(target),
-            redact=redact,
+        earlier = earlier_tries(folder / "attempts")
+        ending = (
+            ending_of_fault(problem(fault.kind, fault.stage, fault.message, redact), earlier)
+            if fault
+            else ending_of(
+                outcome,
+                has_workspace=(folder / "workspace.tar.zst").is_file(),
+                too_large=workspace.with_suffix(TOO_LARGE).exists(),
+                worked=found.left_work,
+                earlier=earlier,
+                redact=redact,
+            )
         )
+        write_model(folder / UNIT_FILE, UnitFile(unit=run.unit))
         try:
             record = _record(plan, run, outcome, ending, found, folder, started, harvest_started)
             write_model(folder / "record.json", record)
@@ -75,7 +90,7 @@ def publish_run(
 def publish_failure(plan: Plan, run: RunPlan, found: Problem) -> RunRecord:
     """Record a rollout that could not start, or whose run directory could not be made."""
     outcome = TrialOutcome(None, None, (found.kind, found.message))
-    return publish_run(plan, run, outcome, Path(os.devnull), datetime.now(UTC), list(_values(run)))
+    return publish_run(plan, run, outcome, Path(os.devnull), datetime.now(UTC), list(_values(run)), found)
 
 
 def _values(run: RunPlan) -> Iterable[str]:
@@ -95,6 +110,8 @@ def _record(
     finished, result = datetime.now(UTC), outcome.result
     return RunRecord(
         run_id=run.run_id,
+        unit=run.unit.digest,
+        tries=_number_of_attempts(folder / "attempts") + 1,
         study=plan.spec.name,
         task=run.task.info.name,
         task_hash=run.task.content_hash,
@@ -187,13 +204,19 @@ def _copy(source: Path, target: Path, redact: Redact) -> None:
 
 def _keep_earlier_attempts(target: Path, folder: Path) -> None:
     """What earlier tries left (hours of an agent's work before a failed harvest, say) stays under `attempts/`."""
-    if not (target / "record.json").is_file():
+    if not target.is_dir():
         return
     attempts = folder / "attempts"
     earlier = target / "attempts"
     if earlier.is_dir():
         shutil.copytree(earlier, attempts, copy_function=os.link)
-    number = len(list(attempts.iterdir())) + 1 if attempts.is_dir() else 1
+    number = _number_of_attempts(attempts) + 1
     shutil.copytree(
         target, attempts / str(number), copy_function=os.link, ignore=shutil.ignore_patterns("attempts", ".tmp-*")
     )
+
+
+def _number_of_attempts(attempts: Path) -> int:
+    """The highest number among them; some may have been taken away by hand."""
+    numbers = [int(path.name) for path in attempts.iterdir() if path.name.isdecimal()] if attempts.is_dir() else []
+    return max(numbers, default=0)

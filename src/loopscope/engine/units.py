@@ -61,6 +61,10 @@ class UnitFinder:
             return
         if record.status is RunStatus.ENVIRONMENT_ERROR or not run.workspace.is_file():
             return
+        if record.task_hash != task.content_hash:
+            what = "a change of the study was cut short; `loopscope run` completes it"
+            self._leave_out(run, f"{run.run_id}: is of another version of {record.task} than the study holds: {what}")
+            return
         try:
             yield from self._commit_units(run, task)
         except Exception as error:  # a damaged repository costs this run's steps; its final state is scored

@@ -9,6 +9,7 @@ import shutil
 import tempfile
 import tomllib
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from string import Template
 
@@ -50,35 +51,64 @@ def prepare_task(
     Raises `TaskError` when the task is unusable, or when the study already holds a different version of it: a study's
     tasks never change under it.
     """
-    reading = read_task(source.directory, builtin=source.builtin)
-    info = reading.info
-    target = prepared_dir(study_dir, info.name)
+    target = prepared_dir(study_dir, source_name(source))
     target.parent.mkdir(parents=True, exist_ok=True)
     scratch = Path(tempfile.mkdtemp(prefix=".tmp-", dir=target.parent))
     try:
-        fresh = scratch / info.name
-        copy_tree(source.directory, fresh)
-        if record_keeping:
-            _append_addition(fresh / "instruction.md", info, budget_sec or info.agent_timeout_sec)
-        prepared = PreparedTask(
-            info=info,
-            source=source.origin,
-            content_hash=tree_hash(fresh),
-            verifier_hash=verifier_hash(fresh),
-            notes=reading.notes,
-        )
-        if not target.exists():
-            publish(fresh, target)
-        _check_unchanged(target, prepared)
-        record = target.with_name(f"{info.name}.json")
-        if record.exists():
-            return _kept(record, prepared)
-        written = scratch / record.name
-        written.write_bytes(document(prepared))
-        publish(written, record)
-        return prepared
+        fresh = build_task(source, scratch, budget_sec=budget_sec, record_keeping=record_keeping)
+        return keep_task(fresh, study_dir, publish=publish)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
+
+
+@dataclass(frozen=True)
+class FreshTask:
+    """A task as its agents would see it, not yet a part of a study."""
+
+    prepared: PreparedTask
+    folder: Path
+    """In a directory on the study's file system whose name begins with `.tmp-`; it is given away when it is kept."""
+
+
+def source_name(source: TaskSource) -> str:
+    """The task's name."""
+    return read_task(source.directory, builtin=source.builtin).info.name
+
+
+def build_task(
+    source: TaskSource, scratch: Path, *, budget_sec: float | None = None, record_keeping: bool = True
+) -> FreshTask:
+    """Copy a task to `scratch/<name>/` as its agents will see it, and hash it; arguments as for `prepare_task`."""
+    reading = read_task(source.directory, builtin=source.builtin)
+    info = reading.info
+    fresh = scratch / info.name
+    copy_tree(source.directory, fresh)
+    if record_keeping:
+        _append_addition(fresh / "instruction.md", info, budget_sec or info.agent_timeout_sec)
+    prepared = PreparedTask(
+        info=info,
+        source=source.origin,
+        content_hash=tree_hash(fresh),
+        verifier_hash=verifier_hash(fresh),
+        notes=reading.notes,
+    )
+    return FreshTask(prepared, fresh)
+
+
+def keep_task(fresh: FreshTask, study_dir: Path, *, publish: Publish) -> PreparedTask:
+    """Make a task a part of the study; arguments and errors as for `prepare_task`."""
+    prepared = fresh.prepared
+    target = prepared_dir(study_dir, prepared.info.name)
+    if not target.exists():
+        publish(fresh.folder, target)
+    _check_unchanged(target, prepared)
+    record = target.with_name(f"{prepared.info.name}.json")
+    if record.exists():
+        return _kept(record, prepared)
+    written = fresh.folder.with_name(record.name)
+    written.write_bytes(document(prepared))
+    publish(written, record)
+    return prepared
 
 
 def verifier_hash(task_dir: Path) -> str:
