@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import io
 import json
 import shutil
+import tarfile
 from pathlib import Path
 
 import pytest
+import zstandard
 from cli_study import error_line
 from study_v1 import unpack
 from whole_study import snapshot, whole_study
 
 from loopscope.records import StudyStore
+from loopscope.records.archive import _TRAILER
 
 RUN = "runs/t__a__s1"
 
@@ -124,3 +128,14 @@ def test_a_newer_record_is_a_warning_of_analyze_that_asks_for_an_upgrade(cli, st
     done = cli("analyze", "study")
     assert "upgrade loopscope" in done.stderr
     assert "remove it" not in done.stderr
+
+
+def test_what_an_archive_says_moves_no_terminal(cli, tmp_path):
+    body = '{\n "schema_version": 1,\n "x\\u001b]0;owned\\u0007\\u202e[bold]": 1\n}\n'
+    with tarfile.open(tmp_path / "t", "w") as tar:
+        info = tarfile.TarInfo("index.json")
+        info.size = len(body)
+        tar.addfile(info, io.BytesIO(body.encode()))
+    (tmp_path / "x").write_bytes(zstandard.compress((tmp_path / "t").read_bytes()) + _TRAILER)
+    line = error_line(cli("study", "import", "x", check=2))
+    assert line.isprintable()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import functools
+import re
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -25,11 +26,19 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+"""What moves a cursor, rings, ends a line or turns its direction."""
 _PIPED_WIDTH = 200
 """Columns where nobody watches: names in a log or a pipe are not folded."""
 
 out = Console(highlight=False, width=None if sys.stdout.isatty() else _PIPED_WIDTH)
 err = Console(stderr=True, highlight=False, width=None if sys.stderr.isatty() else _PIPED_WIDTH)
+
+
+def plain(text: str) -> str:
+    """Text that may be an agent's, for printing with markup: no markup of its own, nothing that moves a terminal."""
+    line = re.sub(r"[\t\n\r]+", " ", text)
+    return escape(_CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", line))
 
 
 class Exit(IntEnum):
@@ -60,7 +69,7 @@ def verb[**P, R](function: Callable[P, R]) -> Callable[P, R]:
             if len(lines) < len(found):
                 raise
             for line in dict.fromkeys(lines):
-                err.print(f"[bold red]error:[/] {escape(line)}")
+                err.print(f"[bold red]error:[/] {plain(line)}")
             machine = any(isinstance(leaf, OSError) for leaf in _leaves(error))
             raise typer.Exit(Exit.FAILED if machine else Exit.BAD_INPUT) from None
 
@@ -151,13 +160,13 @@ class Bars:
             if message:
                 mark = "[red]problem[/] " if problem else ""
                 place = f"{phase} {done}/{total}: " if total else f"{phase}: "
-                err.print(f"{place}{mark}{escape(message)}")
+                err.print(f"{place}{mark}{plain(message)}")
             return
         if phase not in self._bars:
             self._bars[phase] = self._progress.add_task(phase, total=total, message="")
         if problem:
-            err.print(f"[red]{phase}:[/] {escape(message)}")
-        self._progress.update(self._bars[phase], completed=done, total=total, message=escape(message[:60]))
+            err.print(f"[red]{phase}:[/] {plain(message)}")
+        self._progress.update(self._bars[phase], completed=done, total=total, message=plain(message[:60]))
 
     def seconds(self) -> dict[str, float]:
         """Seconds from the first to the last sign of each phase."""

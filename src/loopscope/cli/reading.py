@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.markup import escape
 
-from loopscope.cli.console import Bars, Exit, err, out, print_json, verb
+from loopscope.cli.console import Bars, Exit, err, out, plain, print_json, verb
 from loopscope.cli.tables import leaderboard, plain_table
 
 StudyDir = Annotated[Path, typer.Argument(help="The study's directory.", show_default=False)]
@@ -28,7 +27,7 @@ def analyze(study: StudyDir, json: Json = False) -> None:
     with bars.running():
         result = analyze_study(study, lambda done, total, name: bars.update("analyze", done, total, ""))
     for warning in result.summary.warnings:
-        err.print(f"[yellow]warning:[/] {escape(warning)}")
+        err.print(f"[yellow]warning:[/] {plain(warning)}")
     if json:
         frames = {name: frame.to_dicts() for name, frame in result.frames.items() if name != "checkpoints"}
         print_json({"study": result.summary.model_dump(mode="json")} | frames)

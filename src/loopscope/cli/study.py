@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.markup import escape
 
-from loopscope.cli.console import Bars, Exit, err, out, print_json, verb
+from loopscope.cli.console import Bars, Exit, err, out, plain, print_json, verb
 from loopscope.models import Part
 
 StudyDir = Annotated[Path, typer.Argument(help="The study's directory.", show_default=False)]
@@ -43,7 +42,7 @@ def verify(
     else:
         for finding in sorted(check.findings, key=lambda found: list(Severity).index(found.severity)):
             colour = _COLOURS[finding.severity]
-            out.print(f"[{colour}]{finding.severity}[/] {escape(str(finding))}", soft_wrap=True)
+            out.print(f"[{colour}]{finding.severity}[/] {plain(str(finding))}", soft_wrap=True)
         counts = {severity: len(check.of(severity)) for severity in Severity}
         unsealed = f", {len(check.unsealed)} of them not sealed (by an earlier version)" if check.unsealed else ""
         out.print(f"{check.runs} runs looked at{unsealed}; " + ", ".join(f"{n} {s}" for s, n in counts.items()))
@@ -96,7 +95,7 @@ def import_(
     with (bars := Bars()).running():
         done = import_study(archive, target, tree_hash, max_bytes=int(max_gb * 1e9), notify=_shown(bars, "import"))
     for finding in done.check.of(Severity.INCOMPLETE):
-        err.print(f"[yellow]incomplete[/] {escape(str(finding))}", soft_wrap=True)
+        err.print(f"[yellow]incomplete[/] {plain(str(finding))}", soft_wrap=True)
     if json:
         print_json(
             {
@@ -146,7 +145,7 @@ def gc(
     for item in found.items:
         out.print(f"{item.garbage:<11} {_size(item.bytes):>9}  {item.place}", markup=False, soft_wrap=True)
     for line in found.kept:
-        err.print(f"[yellow]kept:[/] {escape(line)}", soft_wrap=True)
+        err.print(f"[yellow]kept:[/] {plain(line)}", soft_wrap=True)
     what = f"{len(found.items)} {'item' if len(found.items) == 1 else 'items'}, {_size(found.bytes)}"
     if not found.items:
         out.print(f"{what}: there is nothing to remove")
