@@ -10,6 +10,7 @@ import os
 import re
 import secrets
 import threading
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -199,6 +200,15 @@ def remove(group: Path) -> bool:
     except OSError:
         return False
     return True
+
+
+def remove_soon(group: Path) -> bool:
+    """The same for a group whose processes have just been killed: the kernel may still be letting go of them."""
+    for _ in range(100):
+        if remove(group):
+            return True
+        time.sleep(0.002)
+    return False
 
 
 def settings(home: Home, value: int) -> list[tuple[str, str, bool]]:

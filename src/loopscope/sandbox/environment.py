@@ -13,6 +13,7 @@ from typing import Any
 from harbor.environments.base import BaseEnvironment, ExecResult, OutputStream
 from harbor.environments.capabilities import EnvironmentCapabilities, EnvironmentResourceCapabilities
 from harbor.models.task.config import NetworkMode, NetworkPolicy
+from harbor.models.trial.config import ResourceMode
 
 from loopscope.models import Limit, LimitState
 from loopscope.sandbox import bwrap, toolchain
@@ -20,6 +21,7 @@ from loopscope.sandbox.dockerfile import Plan, read_dockerfile
 from loopscope.sandbox.errors import DockerfileError, SandboxError, SandboxGoneError, SandboxUnavailableError
 from loopscope.sandbox.files import Files
 from loopscope.sandbox.fill import Filler, check_tools
+from loopscope.sandbox.limits import DEFAULT_PIDS, MIN_PIDS, Asked, Limits, Strength, default_memory, survey
 from loopscope.sandbox.namespace import Sandbox
 from loopscope.sandbox.output import OnText
 from loopscope.sandbox.rootfs import SYSTEM_PATH, Scratch, Users, private_root
@@ -41,6 +43,12 @@ class LocalEnvironment(BaseEnvironment):
     storage: what bounds the writable files to the task's `storage_mb`: `loop` (an image; takes root), `tmpfs`,
         `directory` (plain ones, watched), or `auto` (default: the first of these that works).
     shm_mb: size of /dev/shm (default 64).
+    limits: what may hold memory, processes and processors: `strongest` (default: control groups where they can be
+        made), `watchdog` (never control groups) or `none`.
+    pids_limit: processes and threads inside at once (default 4096).
+
+    Of the task's environment, or of a study's in its place: `memory_mb` (default: 80 % of what the machine has) and
+    `cpus` (default: no limit).
     """
 
     def __init__(
@@ -54,8 +62,17 @@ class LocalEnvironment(BaseEnvironment):
         transfer_timeout_sec: float = 600.0,
         storage: str = "auto",
         shm_mb: int = bwrap.DEV_SHM_BYTES >> 20,
+        limits: str = "strongest",
+        pids_limit: int = DEFAULT_PIDS,
         **kwargs: Any,
     ) -> None:
+        if limits not in list(Strength):
+            raise SandboxError(f"limits: {limits!r} is none of {', '.join(Strength)}")
+        if int(pids_limit) < MIN_PIDS:
+            raise SandboxError(f"pids_limit: {pids_limit} is too small; at least {MIN_PIDS} processes are needed")
+        self._strength = Strength(limits)
+        self._pids_limit = int(pids_limit)
+        self._limits: Limits | None = None
         self._python_packages = tuple(python_packages)
         self._private_dirs = tuple(private_dirs)
         self._export_on_stop = dict(export_on_stop or {})
@@ -90,8 +107,11 @@ class LocalEnvironment(BaseEnvironment):
 
     @classmethod
     def resource_capabilities(cls) -> EnvironmentResourceCapabilities:
-        """No limit is claimed; fractions of a CPU may be asked for."""
-        return EnvironmentResourceCapabilities(fractional_cpus=True)
+        """What is enforced on this machine is claimed; nothing is ever reserved."""
+        held = {fact.resource for fact in survey() if fact.state is LimitState.ENFORCED}
+        return EnvironmentResourceCapabilities(
+            cpu_limit="cpu" in held, memory_limit="memory" in held, fractional_cpus=True
+        )
 
     @property
     def ids_mapped(self) -> int:
@@ -99,10 +119,16 @@ class LocalEnvironment(BaseEnvironment):
         return self._ids[1] if self._ids else 1
 
     def limits(self) -> dict[str, Limit]:
-        """What really holds of the limits a record names."""
-        absent = dict.fromkeys(("cpu", "memory", "pids", "disk"), Limit(state=LimitState.ABSENT))
+        """By resource: what holds it and what was seen so far; true at any time, and after `stop`."""
+        absent = dict.fromkeys(("cpu", "memory", "pids", "disk"), Limit(state=LimitState.ABSENT, means="not started"))
         disk = {"disk": self._storage.limit()} if self._storage else {}
-        return {"network": Limit(state=LimitState.ENFORCED, means="network namespace"), **absent, **disk}
+        held = self._limits.read() if self._limits else {}
+        return {"network": Limit(state=LimitState.ENFORCED, means="network namespace"), **absent, **held, **disk}
+
+    def _asked(self) -> Asked:
+        memory_mb = self._resource_limit_value("memory", auto_mode=ResourceMode.LIMIT)
+        cpus = self._resource_limit_value("cpu", auto_mode=ResourceMode.LIMIT)
+        return Asked(memory_mb << 20 if memory_mb else default_memory(), self._pids_limit, cpus)
 
     def _validate_definition(self) -> None:
         file = self.environment_dir / "Dockerfile"
@@ -146,6 +172,7 @@ class LocalEnvironment(BaseEnvironment):
         try:
             asked = self.task_env_config.storage_mb
             self._storage = await make(self._storage_wanted, asked, self._scratch, self._ids is not None)
+            self._limits = Limits(self._asked(), self._strength, one_id=self._ids is None)
             await self._launch()
             self._watch = asyncio.create_task(self._watched(self._storage, self._scratch.root).run())
             known = self._toolchain.packages if self._toolchain else ()
@@ -178,7 +205,10 @@ class LocalEnvironment(BaseEnvironment):
         files = self._storage.fds if self._storage else ()
         launch = bwrap.build(layout, bwrap.find_bwrap(), self._ids, stage, files)
         try:
-            self._runner.sandbox = await Sandbox.launch(launch)
+            held = self._limits
+            self._runner.sandbox = await Sandbox.launch(
+                launch, held.bounds() if held else None, held.board if held else None
+            )
         except SandboxError as exc:
             raise SandboxUnavailableError(f"no sandbox can be started: {exc}; {bwrap.remedy(str(exc))}") from exc
 
@@ -215,6 +245,8 @@ class LocalEnvironment(BaseEnvironment):
         sandbox, self._runner.sandbox = self._runner.sandbox, None
         if sandbox is not None:
             await sandbox.close()
+        if self._limits is not None:
+            self._limits.finish()
         if self._storage is not None:
             await self._storage.close(delete)
         scratch = self._scratch

@@ -23,8 +23,7 @@ _START = (
     "import sys; sys.path.insert(0, sys.argv[2]); from loopscope.sandbox.keeper import hub; hub.main(int(sys.argv[1]))"
 )
 _KILL_GRACE_SEC = 15.0
-NO_BOUNDS: Mapping[str, Any] = {"groups": [], "nproc": 0, "cpus": [], "filter": b""}
-"""As keeper/bounds.py takes them."""
+_NO_BOUNDS: Mapping[str, Any] = {"groups": [], "nproc": 0, "cpus": [], "filter": b"", "watch": {}}
 
 
 class _Hub:
@@ -170,8 +169,11 @@ class Sandbox:
         self._control: socket.socket | None = control
 
     @classmethod
-    async def launch(cls, launch: Launch, bounds: Mapping[str, Any] | None = None) -> Sandbox:
-        """Start bubblewrap and wait until its first process runs with every mount in place, under `bounds`."""
+    async def launch(cls, launch: Launch, bounds: Mapping[str, Any] | None = None, board: int | None = None) -> Sandbox:
+        """Start bubblewrap and wait until its first process runs with every mount in place.
+
+        `bounds`: what to hold it to, as keeper/bounds.py takes it; `board`: a memory file for what is seen of that.
+        """
         control = _HUB.request(b"keeper")
         control.setblocking(False)
         request = _payload(
@@ -182,11 +184,15 @@ class Sandbox:
                 "binds": [tuple(bind) for bind in launch.binds],
                 "caps": launch.capabilities,
                 "shm": launch.shm,
-                "bounds": dict(bounds or NO_BOUNDS),
+                "bounds": dict(bounds or _NO_BOUNDS),
             }
         )
         try:
-            socket.send_fds(control, [b"launch"], [request, *launch.files])
+            told = _payload({}) if board is None else os.dup(board)
+            try:
+                socket.send_fds(control, [b"launch"], [request, told, *launch.files])
+            finally:
+                os.close(told)
             answer = await asyncio.get_running_loop().sock_recv(control, 1 << 16)
         except BaseException:
             control.close()

@@ -1,4 +1,4 @@
-"""What bounds a sandbox, applied by each process that enters: control groups, rlimits, processors, the OOM killer's eye."""
+"""What bounds a sandbox, applied by the processes that enter: control groups, rlimits, processors, the OOM killer."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-FIELDS = ("memory_peak", "memory_hits", "pids_peak", "pids_hits", "cpu_usec", "watch_usec", "ticks", "wall_usec")
+FIELDS = ("memory_peak", "memory_hits", "pids_peak", "pids_hits", "cpu_usec", "watch_usec", "ticks")
 """What the board holds, in this order, each as an unsigned 64-bit number."""
 
 _BOARD = struct.Struct(f"={len(FIELDS)}Q")
@@ -59,7 +59,7 @@ class Bounds:
         self.filter: bytes = asked["filter"]
 
     def make_groups(self) -> None:
-        """Make the groups and set their limits; those that exist already (after a freeze) are kept with their counts."""
+        """Make the groups and set their limits; what exists already (after a freeze) is kept with its counts."""
         for group, settings in self.groups:
             try:
                 os.mkdir(group, 0o755)

@@ -54,10 +54,6 @@ def run_command(request: dict[str, Any], stdio: list[int], caps: int, code_filte
     code = CANNOT_RUN
     try:
         os.setsid()
-        try:
-            write_file("/proc/self/oom_score_adj", str(COMMANDS_OOM_ADJ))
-        except OSError:
-            pass  # a host whose /proc is closed to us: then the kernel judges by size alone
         for target, fd in enumerate(stdio):
             os.dup2(fd, target)
         close_from(3)
@@ -80,6 +76,11 @@ def run_command(request: dict[str, Any], stdio: list[int], caps: int, code_filte
         os.chdir(request["cwd"])
         if code_filter:
             install(code_filter)
+        prctl(PR_SET_DUMPABLE, 1)  # nothing is left that others inside may not have; /proc/self is shut without it
+        try:
+            write_file("/proc/self/oom_score_adj", str(COMMANDS_OOM_ADJ))
+        except OSError:
+            pass  # /proc is covered: then the kernel judges by size alone
         code = 127
         os.execve(request["argv"][0], request["argv"], request["env"])
     except BaseException as exc:
@@ -117,6 +118,7 @@ def enter(chain: list[int], fds: list[int], caps: int, bounds: Bounds) -> None:
     `fds`: the request, standard input, output, error.
     """
     try:
+        prctl(PR_SET_DUMPABLE, 0)
         os.setsid()
         request, stdio = marshal.loads(read_all(fds[0])), fds[1:]
         for fd in chain:

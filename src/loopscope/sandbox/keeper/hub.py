@@ -8,11 +8,14 @@ import resource
 import select
 import signal
 import socket
+import time
 
 from loopscope.sandbox.keeper import storage
+from loopscope.sandbox.keeper.bounds import Board
 from loopscope.sandbox.keeper.command import CANNOT_RUN, SETUP_FAILED, exit_code, kill_tree, send
 from loopscope.sandbox.keeper.start import Sandbox
 from loopscope.sandbox.keeper.system import hide_arguments, read_all
+from loopscope.sandbox.keeper.watch import SLOTS, Ranking, Watch
 
 
 class Running:
@@ -27,8 +30,9 @@ class Running:
 class Keeper:
     """Serves one sandbox: each message on the control socket starts a command; end of file ends everything."""
 
-    def __init__(self, control: socket.socket) -> None:
-        self.control = control
+    def __init__(self, control: socket.socket, ranking: Ranking) -> None:
+        self.control, self.ranking = control, ranking
+        self.watch: Watch | None = None
         self.starting: list[Running] = []
         self.by_pid: dict[int, Running] = {}
         self.engine_lives = True
@@ -43,8 +47,11 @@ class Keeper:
         _, fds, _, _ = socket.recv_fds(self.control, 16, 8, socket.MSG_CMSG_CLOEXEC)
         request = marshal.loads(read_all(fds[0]))
         os.close(fds[0])
+        self.board = Board(fds[1])
         try:
-            sandbox = Sandbox(request, fds[1:])
+            sandbox = Sandbox(request, fds[2:])
+            if any(request["bounds"]["watch"].values()):
+                self.watch = Watch(sandbox.init, request["bounds"]["watch"], self.board, self.ranking)
         except OSError as exc:
             self.control.send(f"failed {exc}".encode(errors="replace")[:60000])
             os._exit(1)
@@ -116,7 +123,9 @@ class Keeper:
             commands = {running.sock.fileno(): running for running in known if not running.doomed}
             for fd in commands:
                 poll.register(fd, select.POLLIN)
-            for fd, _ in poll.poll():
+            if self.watch is not None and time.monotonic() >= self.watch.due:
+                self.watch.tick()
+            for fd, _ in poll.poll(self.patience()):
                 if fd == self.wake_r:
                     os.read(fd, 4096)
                 elif fd == self.control.fileno():
@@ -131,6 +140,10 @@ class Keeper:
                         kill_tree(commands[fd].pid)
             self.collect(sandbox)
 
+    def patience(self) -> int | None:
+        """Milliseconds until the watchdog is to look again; None without one."""
+        return None if self.watch is None else 1 + max(0, int((self.watch.due - time.monotonic()) * 1000))
+
     def main(self) -> None:
         """Start, serve, and leave nothing behind."""
         sandbox = self.launch()
@@ -143,6 +156,9 @@ class Keeper:
             while self.by_pid and self.listen(sandbox):  # until they are gone they hold the mounts
                 pass
             sandbox.kill()
+            used = resource.getrusage(resource.RUSAGE_CHILDREN)
+            self.board.seen["cpu_usec"] += int((used.ru_utime + used.ru_stime) * 1e6)
+            self.board.write()
             if not self.engine_lives:
                 sandbox.bounds.remove_groups()
 
@@ -150,7 +166,9 @@ class Keeper:
 def hub(connection: socket.socket) -> None:
     """Fork a keeper, or a helper for storage, for each socket received, until the engine closes its end."""
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    ranking = Ranking()
     while True:
+        ranking.mine = (ranking.mine + 1) % SLOTS
         message, fds, _, _ = socket.recv_fds(connection, 16, 1)
         if not message:
             return
@@ -161,7 +179,7 @@ def hub(connection: socket.socket) -> None:
                 os.setsid()
                 signal.signal(signal.SIGCHLD, signal.SIG_DFL)
                 ours = socket.socket(fileno=fds[0])
-                storage.serve(ours) if message == b"storage" else Keeper(ours).main()
+                storage.serve(ours) if message == b"storage" else Keeper(ours, ranking).main()
                 code = 0
             finally:
                 os._exit(code)

@@ -1,8 +1,8 @@
-"""The porter: lives under a sandbox's bounds, and forks each command's way in, so that no command has to be moved there.
+"""The porter lives under a sandbox's bounds and forks each command's way in: so no command has to be moved there.
 
 It is a child of the keeper, which stays outside the bounds: neither the OOM killer nor a processor quota that an agent
-has used up delays the killing of a command. What the porter says to the keeper: `pid N` once for each request, in order,
-then `end N STATUS`; `full` where no process could be made.
+has used up delays the killing of a command. What the porter says to the keeper: `pid N` once for each request, in
+order, then `end N STATUS`; `full` where no process could be made.
 """
 
 from __future__ import annotations

@@ -145,6 +145,7 @@ class Sandbox:
             if os.read(out_r, 16) != b"ready\n":
                 raise OSError("bubblewrap failed")
             pid = int(info.split(b'"child-pid":', 1)[1].split(b"}")[0].split(b",")[0])
+            self.init = pid
             self._open(pid)
             self.porter.open(self.chain)
         except BaseException as exc:

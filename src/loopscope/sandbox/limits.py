@@ -1,0 +1,276 @@
+"""Limits of one sandbox on memory, processes and processors: by which means here, and what they saw.
+
+By strength: a control group holds everything; without one, an rlimit in a user namespace holds processes, and affinity
+with a system call filter whole processors; what is left is watched from outside (`keeper/watch.py`).
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import os
+import platform
+import re
+import shutil
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from loopscope.models import Limit, LimitState
+from loopscope.sandbox import bwrap, cgroup
+from loopscope.sandbox.keeper import bounds, seccomp
+
+DEFAULT_PIDS = 4096
+MIN_PIDS = 16
+"""Our own processes inside, and a shell's pipeline."""
+
+DEFAULT_MEMORY_PART = 0.8
+"""Of what this process could use, where the task names no memory."""
+
+_turn = itertools.count(os.getpid())
+
+
+class Strength(StrEnum):
+    """Which means may be used."""
+
+    STRONGEST = "strongest"
+    WATCHDOG = "watchdog"
+    """No control groups, also where they are there."""
+    NONE = "none"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a sandbox is to be held to."""
+
+    memory_bytes: int
+    pids: int
+    cpus: float | None
+
+
+@dataclass(frozen=True)
+class Means:
+    """How one resource is held here, and why not better."""
+
+    state: LimitState
+    name: str
+    why: str = ""
+    value: int | None = None
+    home: cgroup.Home | None = None
+
+    @property
+    def text(self) -> str:
+        """As a record says it."""
+        return f"{self.name} ({self.why})" if self.why else self.name
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One line for people: what would hold a resource of a sandbox started now."""
+
+    resource: str
+    """network, cpu, memory, pids, disk, seccomp."""
+    state: LimitState
+    means: str
+    why: str = ""
+    """Why no stronger means is used, and what to do about it; empty where there is none stronger."""
+
+
+def counts_by_namespace(release: str = platform.release()) -> bool:
+    """Whether RLIMIT_NPROC counts within a user namespace (Linux 5.14)."""
+    found = re.match(r"(\d+)\.(\d+)", release)
+    return found is not None and (int(found[1]), int(found[2])) >= (5, 14)
+
+
+def choose(asked: Asked, strength: Strength, one_id: bool) -> dict[str, Means]:
+    """The strongest permitted means for memory, pids and cpu. `one_id`: an ordinary user's sandbox."""
+    if strength is Strength.NONE:
+        off = Means(LimitState.ABSENT, "", "limits: none was asked for")
+        return {"memory": off, "pids": off, "cpu": off}
+    homes: dict[str, cgroup.Home] = {}
+    why = dict.fromkeys(cgroup.CONTROLLERS, "control groups were not to be used")
+    if strength is Strength.STRONGEST:
+        for name in cgroup.CONTROLLERS:
+            found = cgroup.find(name)
+            if isinstance(found, cgroup.Home):
+                homes[name] = found
+            else:
+                why[name] = found.why
+    milli = None if asked.cpus is None else max(1, round(asked.cpus * 1000))
+    values = {"memory": asked.memory_bytes, "pids": asked.pids, "cpu": milli}
+    weaker = {"memory": _memory(why["memory"]), "pids": _pids(why["pids"], one_id), "cpu": _cpu(why["cpu"], milli)}
+    chosen = {}
+    for name, value in values.items():
+        if name in homes and value is not None:
+            chosen[name] = Means(LimitState.ENFORCED, f"cgroup v{homes[name].version}", "", value, homes[name])
+        else:
+            weak = weaker[name]
+            chosen[name] = Means(weak.state, weak.name, weak.why, value if weak.value is None else weak.value)
+    if "cpuacct" in homes:
+        chosen["cpuacct"] = Means(LimitState.ABSENT, "cgroup v1", home=homes["cpuacct"])
+    return chosen
+
+
+def _memory(why: str) -> Means:
+    return Means(LimitState.WATCHED, "watchdog", why)
+
+
+def _pids(why: str, one_id: bool) -> Means:
+    if one_id and counts_by_namespace():
+        return Means(LimitState.ENFORCED, "rlimit in a user namespace")
+    if one_id:
+        return Means(LimitState.WATCHED, "watchdog", f"{why}; rlimits count by namespace from Linux 5.14 on")
+    return Means(LimitState.WATCHED, "rlimit for each user inside, and watchdog for all", why)
+
+
+def _cpu(why: str, milli: int | None) -> Means:
+    if milli is None:
+        return Means(LimitState.ABSENT, "", "not asked for")
+    whole = min(math.ceil(milli / 1000), len(os.sched_getaffinity(0)))
+    if seccomp.missing():
+        return Means(LimitState.WATCHED, "affinity", f"can be reset from inside: {seccomp.missing()}", whole * 1000)
+    return Means(LimitState.ENFORCED, "affinity and system call filter", value=whole * 1000)
+
+
+class Limits:
+    """The limits of one environment's sandboxes, from its start on: kept through `freeze`, read at any time."""
+
+    def __init__(self, asked: Asked, strength: Strength = Strength.STRONGEST, *, one_id: bool) -> None:
+        """Makes ready what is shared by all sandboxes of this process. Falls back to weaker means where that fails."""
+        self.means = choose(asked, strength, one_id)
+        try:
+            cgroup.prepare({name: means.home for name, means in self.means.items() if means.home is not None})
+        except OSError as exc:
+            self.means = choose(asked, Strength.WATCHDOG, one_id)
+            self.refused = str(exc)
+        name = cgroup.new_name()
+        self._groups = {key: means.home.parent / name for key, means in self.means.items() if means.home is not None}
+        self._cpus = self._processors()
+        self.board = os.memfd_create("loopscope-board", os.MFD_CLOEXEC)
+        self._one_id = one_id
+        self._seen: dict[str, cgroup.Seen] = {}
+        self._board: dict[str, int] = {}
+        self._began = time.monotonic()
+        self._ended: float | None = None
+
+    def _processors(self) -> list[int]:
+        """Those to be held to by affinity; taken in turn, so that sandboxes side by side do not crowd one."""
+        cpu = self.means["cpu"]
+        if cpu.home is not None or cpu.value is None or cpu.state is LimitState.ABSENT:
+            return []
+        available = sorted(os.sched_getaffinity(0))
+        first, count = next(_turn), min(cpu.value // 1000, len(available))
+        return [available[(first + i) % len(available)] for i in range(count)]
+
+    def _is_watched(self, resource: str) -> bool:
+        return self.means[resource].state is LimitState.WATCHED
+
+    def bounds(self) -> dict[str, Any]:
+        """What the keeper is to do, as `keeper/bounds.py` takes it."""
+        groups: dict[Path, list[tuple[str, str, bool]]] = {}
+        for key, group in self._groups.items():
+            home, value = self.means[key].home, self.means[key].value
+            wanted = groups.setdefault(group, [])
+            if home is not None and value is not None:
+                wanted += cgroup.settings(home, value)
+        pids = self.means["pids"]
+        has_rlimit = pids.home is None and pids.state is not LimitState.ABSENT
+        extra = [name for name, asked in (("sched_setaffinity", bool(self._cpus)),
+                                          ("shmget", self._is_watched("memory")),
+                                          ("msgget", self._is_watched("memory"))) if asked]  # fmt: skip
+        return {
+            "groups": [(str(group), settings) for group, settings in groups.items()],
+            "nproc": pids.value if has_rlimit and pids.value and (not self._one_id or counts_by_namespace()) else 0,
+            "cpus": self._cpus,
+            "filter": b"" if seccomp.missing() else seccomp.program(tuple(extra)),
+            "watch": {
+                name: self.means[name].value if self._is_watched(name) else 0 for name in ("memory", "pids")
+            },
+        }  # fmt: skip
+
+    def _look(self) -> None:
+        """Take what groups and board tell now; what they told before stays when they are gone."""
+        for key, group in self._groups.items():
+            home = self.means[key].home
+            if home is not None and group.is_dir():
+                self._seen[key] = cgroup.seen(home, group)
+        if self.board >= 0:
+            self._board = bounds.read_board(self.board)
+
+    def read(self) -> dict[str, Limit]:
+        """Of memory, pids and cpu: what holds, and what was seen up to now (or to the end)."""
+        self._look()
+        return {name: self._limit(name) for name in ("cpu", "memory", "pids")}
+
+    def _limit(self, name: str) -> Limit:
+        means = self.means[name]
+        peak = self._cpu_use() if name == "cpu" else self._seen.get(name, cgroup.Seen()).peak
+        hits = self._seen[name].hits if name in self._seen else None
+        if means.state is LimitState.WATCHED and name in ("memory", "pids"):
+            peak, hits = self._board.get(f"{name}_peak"), self._board.get(f"{name}_hits")
+        return Limit(state=means.state, means=means.text, value=means.value, peak=peak, hits=hits)
+
+    def _cpu_use(self) -> int | None:
+        """Thousandths of a processor, over the whole life."""
+        counted = self._seen.get("cpuacct") or self._seen.get("cpu") or self._any_v2()
+        used = counted.peak if counted is not None and counted.peak is not None else self._board.get("cpu_usec")
+        wall = (self._ended or time.monotonic()) - self._began
+        return round(used / wall / 1000) if used else None
+
+    def _any_v2(self) -> cgroup.Seen | None:
+        """Every group of version 2 counts processor time, whatever it limits."""
+        for key, group in self._groups.items():
+            home = self.means[key].home
+            if home is not None and home.version == 2 and group.is_dir():
+                return cgroup.seen(cgroup.Home("cpu", 2, home.parent), group)
+        return None
+
+    def finish(self) -> None:
+        """The sandbox is dead: look once more, and remove the groups."""
+        if self._ended is not None:
+            return
+        self._look()
+        self._ended = time.monotonic()
+        for group in set(self._groups.values()):
+            cgroup.remove_soon(group)
+        os.close(self.board)
+        self.board = -1
+
+
+def default_memory() -> int:
+    """Bytes, where nothing is asked for."""
+    return int(cgroup.memory_bound() * DEFAULT_MEMORY_PART)
+
+
+def _disk(one_id: bool) -> Fact:
+    if one_id:
+        why = "a loop image takes root; what is written to a tmpfs takes memory"
+    elif not os.access("/dev/loop-control", os.R_OK | os.W_OK):
+        why = "there is no /dev/loop-control: `modprobe loop`, or give the container the loop devices"
+    elif shutil.which("mkfs.ext4", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin") is None:
+        why = "there is no mkfs.ext4: `apt-get install e2fsprogs`"
+    else:
+        return Fact("disk", LimitState.ENFORCED, "loop image (ext4)")
+    return Fact("disk", LimitState.ENFORCED, "tmpfs", why)
+
+
+def survey() -> tuple[Fact, ...]:
+    """What would hold each resource of a sandbox that this process started now, and why not more. Changes nothing.
+
+    In the order network, cpu, memory, pids, disk, seccomp; cpu as if one processor were asked for.
+    """
+    one_id = bwrap.choose_ids() is None
+    chosen: Mapping[str, Means] = choose(Asked(default_memory(), DEFAULT_PIDS, 1.0), Strength.STRONGEST, one_id)
+    facts = [Fact("network", LimitState.ENFORCED, "network namespace")]
+    for name in ("cpu", "memory", "pids"):
+        means, why = chosen[name], chosen[name].why
+        if means.home is None and not why and isinstance(found := cgroup.find(name), cgroup.Missing):
+            why = found.why
+        facts.append(Fact(name, means.state, means.name, why))
+    facts.append(_disk(one_id))
+    why = seccomp.missing()
+    facts.append(Fact("seccomp", LimitState.ABSENT if why else LimitState.ENFORCED, "" if why else "seccomp", why))
+    return tuple(facts)
