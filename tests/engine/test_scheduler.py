@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,8 @@ from virtual_time import Deadlock, run_virtual
 
 from loopscope.engine.needs import Capacity, Need
 from loopscope.engine.providers import CLOSED_AFTER, DOWN_AFTER, MAX_PAUSE_SEC, Provider, Refusal
-from loopscope.engine.scheduler import MAX_OVERTAKEN, MAX_TRIES, Job, Scheduler, fair_order
+from loopscope.engine.scheduler import MAX_OVERTAKEN, MAX_TRIES, Job, Scheduler
+from loopscope.engine.turns import evenly, fair_order
 from loopscope.records import StudyError
 
 
@@ -185,6 +187,17 @@ def test_a_round_takes_turns_over_tasks_and_over_agents(tasks, agents, seeds):
         per_agent[agent] += 1
         assert spread(per_task) <= 1
         assert spread(per_agent) <= 1
+
+
+@given(st.integers(0, 300))
+def test_evenly_names_each_number_once_and_never_leaves_a_gap_much_wider_than_another(count):
+    order = evenly(count)
+    assert sorted(order) == list(range(count))
+    assert order[:2] == [count - 1, 0][:count]
+    for length in range(2, count):
+        seen = sorted(order[:length])
+        gaps = [b - a for a, b in pairwise(seen)]
+        assert max(gaps) <= 2 * min(gaps) + 1
 
 
 def test_an_error_stops_all_and_is_passed_on():

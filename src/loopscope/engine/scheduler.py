@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import bisect
-import math
-from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from loopscope.engine.needs import Capacity, Need
@@ -43,29 +42,6 @@ class _Waiting[Unit]:
     job: Job[Unit] = field(compare=False)
     overtaken: int = field(default=0, compare=False)
     tries: int = field(default=0, compare=False)
-
-
-def fair_order[Unit](
-    units: Iterable[Unit], round_of: Callable[[Unit], int], cell_of: Callable[[Unit], tuple[Hashable, Hashable]]
-) -> list[Unit]:
-    """Round by round; within one, tasks and agents take turns, so that the units of any prefix of a full round are
-    spread over the tasks, and over the agents, as evenly as whole numbers can be.
-
-    Args:
-        cell_of: (task, agent) of a unit.
-    """
-    listed = list(units)
-    rows = {row: i for i, row in enumerate(dict.fromkeys(cell_of(unit)[0] for unit in listed))}
-    columns = {column: i for i, column in enumerate(dict.fromkeys(cell_of(unit)[1] for unit in listed))}
-    lcm = math.lcm(len(rows) or 1, len(columns) or 1)
-    # Both indices count up together; after a common multiple they would meet the same pairs again, hence the shift.
-    turn = {
-        (n % len(rows), (n + n // lcm) % len(columns)): n for n in range(len(rows) * len(columns))
-    }  # every pair once
-    return sorted(
-        listed,
-        key=lambda unit: (round_of(unit), turn[rows[cell_of(unit)[0]], columns[cell_of(unit)[1]]]),
-    )
 
 
 class Scheduler[Unit, Result]:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -15,8 +14,11 @@ from loopscope.agents.replay import StateError
 from loopscope.engine.events import Event, Notify, Phase
 from loopscope.engine.jobs import TrialOutcome, run_trial, to_its_end
 from loopscope.engine.lock import machine
+from loopscope.engine.needs import Needs
 from loopscope.engine.policy import stands
+from loopscope.engine.scheduler import Job, Scheduler
 from loopscope.engine.states import State, commit_state, final_state
+from loopscope.engine.turns import evenly, fair_order
 from loopscope.engine.units import Unit, UnitFinder
 from loopscope.engine.verifier import KILLED, VERDICT_FILE, VerdictFile
 from loopscope.models import StateScore, StudySpec, Verification, VerificationStatus
@@ -52,13 +54,15 @@ class Scorer:
 
     def __init__(self, store: StudyStore, spec: StudySpec, notify: Notify) -> None:
         self._store, self._spec, self._notify = store, spec, notify
+        self._needs = Needs(store.path, spec)
         self._total = self._done = self._ran = 0
         self._unscored: Counter[str] = Counter()
         self._unreadable: set[str] = set()
         self._only: frozenset[str] | None = None
 
     async def score_all(self, only: frozenset[str] | None = None) -> Tally:
-        """Verify what lacks verifications: untimed states side by side, then timed ones alone on the machine.
+        """Verify what lacks verifications: final states before commits, and untimed ones, side by side, before timed
+        ones, alone on the machine. Commits take turns over the runs, evenly over each run's history.
 
         Args:
             only: run ids to score; None scores all.
@@ -75,20 +79,17 @@ class Scorer:
                 todo.append(sound)
         already = f"{self._done} states were scored before" if self._done else "states to score"
         self._notify(Event(Phase.SCORE, self._done, self._total, already))
-        slots = asyncio.Semaphore(self._spec.concurrency)
-
-        async def untimed(group: list[Unit]) -> None:
-            async with slots:
-                await self._settle(group)
-
-        async with asyncio.TaskGroup() as tasks:
-            for group in todo:
-                if not group[0].task.info.timed:
-                    tasks.create_task(untimed(group))
-        for group in todo:
-            if group[0].task.info.timed:
-                await self._settle(group)
+        final = [group for group in todo if group[0].commit is None]
+        for part in (final, [group for group in todo if group[0].commit is not None]):
+            for timed in (False, True):
+                await self._settle_all([group for group in part if group[0].task.info.timed is timed], alone=timed)
         return Tally(self._total, self._ran, dict(sorted(self._unscored.items())), tuple(sorted(self._unreadable)))
+
+    async def _settle_all(self, groups: list[list[Unit]], *, alone: bool) -> None:
+        capacity = self._needs.capacity()
+        capacity = replace(capacity, places=1) if alone else capacity
+        jobs = [Job(group, 0, self._needs.verification(group[0].task.info.name)) for group in groups]
+        await Scheduler[list[Unit], None](capacity, finished=lambda *_: None).run(jobs, self._settle)
 
     def _groups(self, only: frozenset[str] | None) -> list[list[Unit]]:
         groups: dict[tuple[str, ...], list[Unit]] = {}
@@ -97,7 +98,8 @@ class Scorer:
         for unit in finder.units():
             groups.setdefault(unit.identity, []).append(unit)
         self._unreadable = {run_id for run_id in finder.unreadable if only is None or run_id in only}
-        return [group for group in groups.values() if any(map(self._chosen, group))]
+        chosen = {identity: group for identity, group in groups.items() if any(map(self._chosen, group))}
+        return _in_turns(chosen)
 
     def _chosen(self, unit: Unit) -> bool:
         """Whether a unit's run was asked for; the others may lend their scores."""
@@ -218,6 +220,28 @@ class Scorer:
             )
         self._ran += 1
         return _verification(outcome, started, timeout, alone=timed)
+
+
+def _in_turns(groups: dict[tuple[str, ...], list[Unit]]) -> list[list[Unit]]:
+    """States so that scoring which is stopped early has seen all runs alike, and each over its whole length.
+
+    A state that several runs hold has its turn when the first of them has it.
+    """
+    by_run: dict[str, list[tuple[str, ...]]] = {}
+    for identity, group in groups.items():
+        for unit in group:
+            by_run.setdefault(unit.run.run_id, []).append(identity)
+    turn: dict[tuple[str, ...], int] = {}
+    for identities in by_run.values():
+        for number, place in enumerate(evenly(len(identities))):
+            turn[identities[place]] = min(number, turn.get(identities[place], number))
+    records = {identity: group[0].run.record for identity, group in groups.items()}
+    ordered = fair_order(
+        groups,
+        lambda identity: (turn[identity], records[identity].seed),
+        lambda identity: (records[identity].task, records[identity].agent),
+    )
+    return [groups[identity] for identity in ordered]
 
 
 def _shown(score: StateScore) -> str:

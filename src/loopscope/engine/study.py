@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 import traceback
 from dataclasses import dataclass
 
 from loopscope.engine.events import Event, Notify, Phase
+from loopscope.engine.inflight import InFlight
+from loopscope.engine.needs import Need, Needs
 from loopscope.engine.plan import Plan, RunPlan
+from loopscope.engine.policy import main_problem
+from loopscope.engine.providers import answer_of
 from loopscope.engine.rollout import make_baseline, publish_failure, run_rollout
+from loopscope.engine.scheduler import Job, Scheduler
 from loopscope.engine.scoring import Scorer, Tally
+from loopscope.engine.turns import fair_order
 from loopscope.models import Problem, RunRecord, RunStatus
 from loopscope.records import is_machine_fault
 
@@ -30,9 +35,11 @@ async def run_study(plan: Plan, notify: Notify, *, score: bool = True) -> StudyR
     the rest.
     """
     todo = plan.unfinished()
-    broken = await _baselines(plan, todo, notify)
-    await _rollouts(plan, todo, broken, notify)
-    tally = await Scorer(plan.store, plan.spec, notify).score_all() if score else None
+    with InFlight(plan.store.path) as flight:
+        broken = await _baselines(plan, todo, notify)
+        await _rollouts(plan, todo, broken, flight, notify)
+        flight.scores()
+        tally = await Scorer(plan.store, plan.spec, notify).score_all() if score else None
     return StudyResult(len(todo), tally)
 
 
@@ -49,23 +56,47 @@ async def _baselines(plan: Plan, todo: list[RunPlan], notify: Notify) -> dict[st
     return problems
 
 
-async def _rollouts(plan: Plan, todo: list[RunPlan], broken: dict[str, Problem], notify: Notify) -> None:
-    done = len(plan.runs) - len(todo)
-    slots = asyncio.Semaphore(plan.spec.concurrency)
-    notify(Event(Phase.ROLLOUT, done, len(plan.runs), "rollouts"))
+async def _rollouts(
+    plan: Plan, todo: list[RunPlan], broken: dict[str, Problem], flight: InFlight, notify: Notify
+) -> None:
+    done, total = len(plan.runs) - len(todo), len(plan.runs)
+    notify(Event(Phase.ROLLOUT, done, total, "rollouts"))
 
-    async def one(run: RunPlan) -> None:
+    async def work(run: RunPlan) -> RunRecord:
+        problem = broken.get(run.task.info.name)
+        if problem:
+            return publish_failure(plan, run, problem)
+        with flight.unit(run.run_id):
+            return await _rollout(plan, run)
+
+    def finished(_: RunPlan, record: RunRecord) -> None:
         nonlocal done
-        async with slots:
-            problem = broken.get(run.task.info.name)
-            record = publish_failure(plan, run, problem) if problem else await _rollout(plan, run)
         done += 1
         bad = record.status in (RunStatus.ENVIRONMENT_ERROR, RunStatus.AGENT_ERROR)
-        notify(Event(Phase.ROLLOUT, done, len(plan.runs), _shown(record), problem=bad))
+        notify(Event(Phase.ROLLOUT, done, total, _shown(record), problem=bad))
 
-    async with asyncio.TaskGroup() as group:
-        for run in todo:
-            group.create_task(one(run))
+    needs = Needs(plan.store.path, plan.spec)
+    scheduler = Scheduler[RunPlan, RunRecord](
+        needs.capacity(),
+        finished=finished,
+        providers=needs.providers(),
+        answer=answer_of,
+        tell=lambda message: notify(Event(Phase.ROLLOUT, done, total, message, problem=True)),
+    )
+    await scheduler.run(_jobs(plan, todo, broken, needs), work)
+
+
+def _jobs(plan: Plan, todo: list[RunPlan], broken: dict[str, Problem], needs: Needs) -> list[Job[RunPlan]]:
+    """Seed by seed; those that cannot start need nothing."""
+    rounds = {seed: number for number, seed in enumerate(plan.spec.seeds)}
+    return [
+        Job(
+            run,
+            rounds[run.seed],
+            Need() if run.task.info.name in broken else needs.rollout(run.task.info.name, run.agent, run.kind),
+        )
+        for run in fair_order(todo, lambda run: rounds[run.seed], lambda run: (run.task.info.name, run.agent.label))
+    ]
 
 
 async def _rollout(plan: Plan, run: RunPlan) -> RunRecord:
@@ -81,5 +112,5 @@ async def _rollout(plan: Plan, run: RunPlan) -> RunRecord:
 
 def _shown(record: RunRecord) -> str:
     text = f"{record.run_id}: {record.status.value.replace('_', ' ')}, {len(record.commits)} commits"
-    first = next((p for p in record.problems if p.stage in ("environment", "agent", "harvest")), None)
+    first = main_problem(record.problems)
     return f"{text} ({first.message})" if first and record.status is not RunStatus.COMPLETED else text
