@@ -15,8 +15,8 @@ from loopscope.analysis.tables import FinalScore, study_tables
 from loopscope.evidence.prepared import prepared_paths
 from loopscope.models import PreparedTask, StateScore, StudySpec
 from loopscope.models.tables import AgentSummary, StudySummary, TaskSummary
-from loopscope.records import RecordError, StudyError, StudyStore, load_study, write_bytes, write_model
-from loopscope.records.studyfile import STUDY_FILE
+from loopscope.records import RecordError, StudyError, StudyStore, write_bytes, write_model
+from loopscope.records.settled import settled_study
 
 
 @dataclass(frozen=True)
@@ -40,9 +40,10 @@ def analyze(directory: Path, notify: Callable[[int, int, str], None] = lambda do
         RecordError, StudyError: this is no study, or its study file cannot be read.
     """
     store = StudyStore.open(directory)
-    spec = load_study(directory / STUDY_FILE)
+    spec, changed = settled_study(directory)
     tasks = store.tasks()
     runs, warnings = _analyze_runs(store, tasks, notify)
+    warnings = [*changed, *warnings]
     planned, finals = _finals(spec, tasks, runs)
     warnings += _silent_verifiers(runs)
     missing = planned - len(runs)

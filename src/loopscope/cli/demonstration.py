@@ -20,7 +20,7 @@ MARKER = "# loopscope demo:"
 """How the demo's study file begins. A directory whose study file begins otherwise is not ours to write to."""
 SET_UP_SEC = "LOOPSCOPE_SETUP_SEC"
 """How `make demo` tells the seconds that its set-up took."""
-_PARTS = ("runs", "tasks", "tables", "report", "study.lock.json", "study.yaml")
+_PARTS = ("runs", "retired", "tasks", "tables", "report", "study.lock.json", "study.yaml")
 """What a study consists of. The study file goes last: until then a killed removal can be repeated."""
 
 

@@ -5,15 +5,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.markup import escape
 
-from loopscope.cli.console import Bars, Exit, err, out, print_json, require_run_extra, verb
-from loopscope.models import RunStatus
+from loopscope.cli.console import Bars, Exit, err, out, plain, print_json, require_run_extra, verb
 
 if TYPE_CHECKING:
     from loopscope.cli.summary import RunSummary
@@ -26,16 +24,24 @@ Out = Annotated[Path | None, typer.Option("--out", help="Directory of the study'
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON on standard output.")]
 
 
-def run_held(file: Path, store: StudyStore, bars: Bars, *, score: bool) -> RunSummary:
-    """Run a study in a directory that the caller holds (`StudyStore.hold`)."""
+def run_held(
+    file: Path, store: StudyStore, bars: Bars, *, score: bool, retire: bool = False, again: Collection[str] = ()
+) -> RunSummary:
+    """Run a study in a directory that the caller holds (`StudyStore.hold`); arguments as for `plan_study`."""
     from loopscope.cli.summary import RunSummary, failed_rollouts, score_summary
+    from loopscope.engine.changes import WouldRetire
     from loopscope.engine.plan import plan_study
     from loopscope.engine.study import run_study
 
     # What an agent's or an environment's code prints is no part of the result.
     with bars.running(), contextlib.redirect_stdout(sys.stderr):
         _sweep(store)
-        plan = plan_study(file, store.path)
+        try:
+            plan = plan_study(file, store.path, retire=retire, again=again)
+        except WouldRetire as refusal:
+            for line in refusal.lines:
+                err.print(plain(line))
+            raise
         _tell_notes(plan)
         result = asyncio.run(run_study(plan, _shown_on(bars), score=score))
     failed = failed_rollouts(store, [run.run_id for run in plan.runs])
@@ -44,9 +50,10 @@ def run_held(file: Path, store: StudyStore, bars: Bars, *, score: bool) -> RunSu
         directory=str(store.path),
         rollouts_planned=len(plan.runs),
         rollouts_done_now=result.rollouts,
-        rollouts_failed=failed.total(),
-        rollouts_failed_by_environment=failed[RunStatus.ENVIRONMENT_ERROR],
-        rollouts_failed_by_agent=failed[RunStatus.AGENT_ERROR],
+        rollouts_failed=failed.by_environment + failed.by_agent,
+        rollouts_failed_by_environment=failed.by_environment,
+        rollouts_failed_by_agent=failed.by_agent,
+        rollouts_invalid=failed.invalid,
         scores=score_summary(result.tally) if result.tally else None,
         seconds=bars.seconds(),
     )
@@ -54,17 +61,19 @@ def run_held(file: Path, store: StudyStore, bars: Bars, *, score: bool) -> RunSu
 
 def _sweep(store: StudyStore) -> None:
     for path in store.sweep():
-        err.print(f"[yellow]warning:[/] {escape(str(path))}: unfinished work of a killed process; remove it by hand")
+        err.print(f"[yellow]warning:[/] {plain(str(path))}: unfinished work of a killed process; remove it by hand")
 
 
 def _tell_notes(plan: Plan) -> None:
     from loopscope.engine.checks import missing_git
 
+    for line in plan.changes:
+        err.print(f"[yellow]changed:[/] {plain(line)}")
     if warning := missing_git(plan.spec):
         err.print(f"[yellow]warning:[/] {warning}")
     for name, task in {run.task.info.name: run.task for run in plan.runs}.items():
         for note in task.notes:
-            err.print(f"[yellow]note:[/] {escape(f'{name}: {note}')}")
+            err.print(f"[yellow]note:[/] {plain(f'{name}: {note}')}")
 
 
 def _shown_on(bars: Bars) -> Callable[[Event], None]:
@@ -79,6 +88,13 @@ def run(
     study: Study,
     directory: Out = None,
     score: Annotated[bool, typer.Option(help="Score every commit after the rollouts.")] = True,
+    retire: Annotated[
+        bool, typer.Option("--retire", help="Move finished runs that the study no longer names to retired/.")
+    ] = False,
+    again: Annotated[
+        list[str] | None,
+        typer.Option("--again", help="Id of a run to do once more; may be given repeatedly.", show_default=False),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Run a study: every agent on every task with every seed, then score every commit. Goes on where it stopped."""
@@ -88,7 +104,7 @@ def run(
     file, target = locate(study, directory)
     store = StudyStore(target)
     with store.hold():
-        summary = run_held(file, store, Bars(), score=score)
+        summary = run_held(file, store, Bars(), score=score, retire=retire, again=again or ())
     if json:
         print_json(summary)
     else:
@@ -116,7 +132,10 @@ def score(
         raise RecordError(f"{study}: no harvested run is called {unknown[0]!r}; see {study / 'runs'}")
     with store.hold(), (bars := Bars()).running(), contextlib.redirect_stdout(sys.stderr):
         _sweep(store)
-        scorer = Scorer(store, reopen_study(store), _shown_on(bars))
+        spec, warnings = reopen_study(store)
+        for warning in warnings:
+            err.print(f"[yellow]warning:[/] {plain(warning)}")
+        scorer = Scorer(store, spec, _shown_on(bars))
         tally = asyncio.run(scorer.score_all(frozenset(runs) if runs else None))
     summary = score_summary(tally)
     if json:

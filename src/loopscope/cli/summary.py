@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from loopscope.cli.console import Exit, err, out
+from loopscope.cli.console import Exit, err, out, plain
 from loopscope.models import Record, RunStatus, VerificationStatus
-from loopscope.records import StudyStore
+from loopscope.records import RecordError, StudyStore
 
 if TYPE_CHECKING:  # Harbor comes with it, which takes longer to load than most verbs to run
     from loopscope.engine.scoring import Tally
@@ -67,6 +67,8 @@ class RunSummary(Record):
     """`loopscope run` tries them again."""
     rollouts_failed_by_agent: int
     """A result like any other: not tried again, and what they left is scored."""
+    rollouts_invalid: tuple[str, ...] = ()
+    """Run id and reason of each that is no result and is not tried again by itself."""
     scores: ScoreSummary | None
     """None when nothing was to be scored (`--no-score`)."""
     seconds: dict[str, float]
@@ -75,8 +77,9 @@ class RunSummary(Record):
 
     @property
     def exit_code(self) -> Exit:
-        """1 when a rollout failed or a state has no score."""
-        return Exit.FAILED if self.rollouts_failed or (self.scores and self.scores.failed) else Exit.OK
+        """1 when a rollout failed or is invalid, or a state has no score."""
+        rollouts = self.rollouts_failed or self.rollouts_invalid
+        return Exit.FAILED if rollouts or (self.scores and self.scores.failed) else Exit.OK
 
     def tell(self) -> None:
         """Say what was done, what failed, and which of it another start tries again."""
@@ -96,6 +99,10 @@ class RunSummary(Record):
                 f"[red]{_count(count, 'rollout')} failed: the agent[/]; this is their result, not tried again; "
                 "see problems in record.json of the run"
             )
+        for line in self.rollouts_invalid:
+            err.print(f"[red]invalid:[/] {plain(line)}")
+        if self.rollouts_invalid:
+            err.print("what is invalid is not tried again by itself: `loopscope run --again RUN` does it once more")
         if self.scores:
             self.scores.tell()
 
@@ -111,11 +118,34 @@ def score_summary(tally: Tally) -> ScoreSummary:
     )
 
 
-def failed_rollouts(store: StudyStore, run_ids: Collection[str]) -> Counter[RunStatus]:
-    """How many rollouts failed, by who failed."""
-    found = (store.run(run_id) for run_id in run_ids)
-    statuses = Counter(run.record.status for run in found if run.is_recorded)
-    return Counter({s: statuses[s] for s in (RunStatus.ENVIRONMENT_ERROR, RunStatus.AGENT_ERROR)})
+@dataclass(frozen=True)
+class FailedRollouts:
+    """How many rollouts of a study are no plain results, by whose doing."""
+
+    by_environment: int
+    by_agent: int
+    invalid: tuple[str, ...]
+    """Run id and reason of each that is no result and is not tried again by itself."""
+
+
+def failed_rollouts(store: StudyStore, run_ids: Collection[str]) -> FailedRollouts:
+    """Count them; a record that cannot be read is invalid."""
+    from loopscope.engine.policy import Fate, fate_of, main_problem
+
+    environment = agent = 0
+    invalid = []
+    for run in filter(lambda run: run.is_recorded, map(store.run, run_ids)):
+        try:
+            record = run.record
+        except RecordError as error:
+            invalid.append(str(error))
+            continue
+        agent += record.status is RunStatus.AGENT_ERROR
+        environment += fate_of(record) is Fate.RETRIED
+        if fate_of(record) is Fate.INVALID:
+            problem = main_problem(record.problems)
+            invalid.append(f"{run.run_id}: {problem.message if problem else 'failed'} (try {record.tries})")
+    return FailedRollouts(environment, agent, tuple(invalid))
 
 
 def _count(number: int, what: str) -> str:

@@ -49,6 +49,7 @@ class EndingKind(StrEnum):
     UNREADABLE = "unreadable"
     VERIFIER_TIMEOUT = "verifier_timeout"
     UNREPLAYABLE = "unreplayable"
+    VERIFIER_KILLED = "verifier_killed"
     VERIFICATION_ERROR = "verification_error"
     VERIFICATION_KILLED = "verification_killed"
 
@@ -136,6 +137,9 @@ POLICY: Mapping[EndingKind, Decision] = {
     EndingKind.UNREADABLE: _graded("the verifier wrote no finite number: a missing score"),
     EndingKind.VERIFIER_TIMEOUT: _graded("the verifier met its deadline: a missing score, unless the deadline grows"),
     EndingKind.UNREPLAYABLE: _graded("this copy of the state cannot be put into a sandbox: a missing score"),
+    EndingKind.VERIFIER_KILLED: _again(
+        "the verifier was killed (signal 9): the machine, or what it ran", _WAIT, draws=2
+    ),
     EndingKind.VERIFICATION_ERROR: _again("the sandbox, the upload or Harbor failed"),
     EndingKind.VERIFICATION_KILLED: _again("the engine died; nothing was recorded"),
 }
