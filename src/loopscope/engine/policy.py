@@ -299,6 +299,11 @@ def retried_at_once(record: RunRecord) -> bool:
 
 def stands(verification: Verification, deadline_sec: float) -> bool:
     """Whether a verification counts under the study's present deadline, or is to be done again."""
-    if verification.status is VerificationStatus.TIMEOUT:
-        return verification.verifier_timeout_sec >= deadline_sec
-    return POLICY[VERIFICATION_KINDS[verification.status]].fate is Fate.GRADED
+    return status_stands(verification.status, verification.verifier_timeout_sec, deadline_sec)
+
+
+def status_stands(status: VerificationStatus, limit_sec: float, deadline_sec: float) -> bool:
+    """The same, of a verification that ended so under the deadline `limit_sec`."""
+    if status is VerificationStatus.TIMEOUT:
+        return limit_sec >= deadline_sec
+    return POLICY[VERIFICATION_KINDS[status]].fate is Fate.GRADED

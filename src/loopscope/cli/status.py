@@ -1,0 +1,68 @@
+"""`status`: where a study stands. Reads only, needs no Harbor, and disturbs nobody who is running it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from loopscope.cli.console import Exit, err, out, plain, print_json, verb
+from loopscope.cli.tables import plain_table
+
+if TYPE_CHECKING:
+    from loopscope.engine.status import StudyStatus, UnitStatus
+
+_FEW = 40
+"""So many units are listed one by one; of more, those that are done and those that wait are only counted."""
+
+
+@verb
+def status(
+    study: Annotated[Path, typer.Argument(help="The study's directory.", show_default=False)],
+    every: Annotated[bool, typer.Option("--all", help="List every unit, also of a large study.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the result as JSON on standard output.")] = False,
+) -> None:
+    """Show what is done, running, failed, invalid, waiting and retired, and why; exit code 1 when something failed."""
+    from loopscope.engine.status import study_status
+
+    found = study_status(study)
+    for warning in found.warnings:
+        err.print(f"[yellow]warning:[/] {plain(warning)}")
+    if json:
+        print_json(found)
+    else:
+        _tell(found, every=every or len(found.units) <= _FEW)
+    raise typer.Exit(Exit.FAILED if found.has_failed else Exit.OK)
+
+
+def _tell(found: StudyStatus, *, every: bool) -> None:
+    from loopscope.engine.status import UnitState
+
+    quiet = () if every else (UnitState.DONE, UnitState.WAITING, UnitState.RETIRED)
+    rows = [_row(unit) for unit in found.units if unit.state not in quiet]
+    if rows:
+        out.print(plain_table(["run", "state", "tries", "scored", "reason", "next"], rows))
+    out.print(_holder(found))
+    out.print("units: " + ", ".join(f"{count} {state}" for state, count in found.counts.items() if count))
+    kinds = Counter(str(unit.ending) for unit in found.units if unit.state in (UnitState.FAILED, UnitState.INVALID))
+    if kinds:
+        out.print("failed or invalid: " + ", ".join(f"{n} {kind.replace('_', ' ')}" for kind, n in kinds.most_common()))
+    lacking = ", ".join(f"{count} {status.replace('_', ' ')}" for status, count in found.unscored.items())
+    out.print(f"scores: {found.scored} of {found.states} states" + (f"; without one: {lacking}" if lacking else ""))
+    tried = f" ({found.next.again} of them tried before)" if found.next.again else ""
+    out.print(f"another run does {found.next.rollouts} rollouts{tried} and verifies {found.next.states} known states")
+
+
+def _row(unit: UnitStatus) -> list[str]:
+    scored = f"{unit.scored}/{unit.states}" if unit.states else ""
+    reason = f"{unit.ending.replace('_', ' ')}: {unit.reason}" if unit.ending and unit.reason else unit.reason
+    return [plain(text) for text in (unit.run_id, unit.state, str(unit.tries or ""), scored, reason, unit.next)]
+
+
+def _holder(found: StudyStatus) -> str:
+    if found.holder:
+        since = found.holder.since.astimezone().strftime("%Y-%m-%d %H:%M:%S")
+        return plain(f"held by process {found.holder.pid} on {found.holder.host} since {since}: {found.holder.doing}")
+    return "held by another process" if found.held else "nobody works on it"

@@ -1,0 +1,303 @@
+"""Where a study stands, unit by unit, and what another `run` would do. Reads records and scores; needs no Harbor."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from pathlib import Path
+from types import MappingProxyType
+
+import orjson
+from pydantic import Field
+
+from loopscope.engine.identity import run_id_of
+from loopscope.engine.inflight import InFlightFile, read_in_flight
+from loopscope.engine.policy import EndingKind, Fate, fate_of, kind_of, main_problem, status_stands
+from loopscope.engine.shelf import retired_runs
+from loopscope.models import (
+    PreparedTask,
+    Record,
+    RunRecord,
+    RunStatus,
+    ScoringSpec,
+    StudyLock,
+    StudySpec,
+    VerificationStatus,
+)
+from loopscope.models.seal import unseal
+from loopscope.records import FINAL, RecordError, RunDir, StudyStore, read_model
+from loopscope.records.durable import is_scratch
+from loopscope.records.settled import settled_study
+from loopscope.records.store import LOCK_FILE
+
+MISSING = "missing"
+_SHOWN = 300
+"""Characters of a reason."""
+
+
+class UnitState(StrEnum):
+    """How a unit stands."""
+
+    DONE = "done"
+    """There is a result."""
+    FAILED = "failed"
+    """The agent failed, which is its result, or something else did and `run` tries again."""
+    INVALID = "invalid"
+    """There is no result, and none is tried for until a person asks."""
+    RUNNING = "running"
+    WAITING = "waiting"
+    """No record: not begun, or begun and interrupted."""
+    RETIRED = "retired"
+    """The study no longer names it; it lies in `retired/`."""
+
+
+class UnitStatus(Record):
+    """One unit."""
+
+    run_id: str
+    """Of a retired unit: its directory's name."""
+    state: UnitState
+    ending: EndingKind | None = None
+    """The row of the table of endings; None where there is no record."""
+    reason: str = ""
+    next: str = ""
+    """What another `run` does about it, or what a person can; empty: nothing is to be done."""
+    tries: int = 0
+    states: int = 0
+    """States to score, as far as its record tells."""
+    scored: int = 0
+    unscored: dict[str, int] = Field(default_factory=dict)
+    """States without a reward: `missing` (not verified), or by the status of their last verification."""
+    unverified: int = 0
+    """States that lack verifications; some of them have a score already."""
+
+
+class NextRun(Record):
+    """What another `loopscope run` would do."""
+
+    rollouts: int
+    again: int
+    """Of these, tried before."""
+    states: int
+    """States to verify, among those that are known already."""
+
+
+class StudyStatus(Record):
+    """A study (`loopscope status --json`)."""
+
+    study: str
+    directory: str
+    holder: InFlightFile | None
+    """Who works on it now; None when nobody does."""
+    held: bool
+    """Some process holds it, whether it says who it is or not."""
+    counts: dict[UnitState, int]
+    units: tuple[UnitStatus, ...]
+    states: int
+    scored: int
+    unscored: dict[str, int]
+    next: NextRun
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether something needs a person's eye: a failed or invalid unit, or a state whose verification failed."""
+        failed = self.counts[UnitState.FAILED] + self.counts[UnitState.INVALID]
+        return bool(failed or set(self.unscored) - {MISSING})
+
+
+def study_status(directory: Path) -> StudyStatus:
+    """Read where a study stands. Never waits for, and never disturbs, whoever works on it.
+
+    Raises:
+        RecordError, StudyError: this is no study, or neither its lock nor its file can be read.
+    """
+    store = StudyStore.open(directory)
+    spec, warnings = settled_study(store.path)
+    lock = _lock(store)
+    held, flight = store.is_held(), read_in_flight(store)
+    tasks = {name: task for name in _task_names(store) if (task := _task(store, name)) is not None}
+    running = flight.units if flight else {}
+    reader, planned = _Reader(store, spec.scoring, tasks, running), _planned(store, spec, lock)
+    lying = sorted(p.name for p in (store.path / "runs").iterdir() if p.is_dir() and not is_scratch(p))
+    units = [reader.unit(run_id) for run_id in planned]
+    units += [reader.stranger(run_id) for run_id in lying if run_id not in set(planned)]
+    units += [_retired(path) for path in retired_runs(store.path)]
+    counts = Counter(unit.state for unit in units)
+    unscored: Counter[str] = Counter()
+    for unit in units:
+        unscored.update(unit.unscored)
+    return StudyStatus(
+        study=spec.name,
+        directory=str(directory),
+        holder=flight,
+        held=held,
+        counts={state: counts[state] for state in UnitState},
+        units=tuple(units),
+        states=sum(unit.states for unit in units),
+        scored=sum(unit.scored for unit in units),
+        unscored=dict(sorted(unscored.items())),
+        next=_next_run(units),
+        warnings=warnings,
+    )
+
+
+def _lock(store: StudyStore) -> StudyLock | None:
+    """None also when it cannot be read, which `settled_study` says."""
+    try:
+        return read_model(store.path / LOCK_FILE, StudyLock) if (store.path / LOCK_FILE).is_file() else None
+    except RecordError:
+        return None
+
+
+def _task_names(store: StudyStore) -> list[str]:
+    return sorted(path.stem for path in (store.path / "tasks").glob("*.json") if not is_scratch(path))
+
+
+def _task(store: StudyStore, name: str) -> PreparedTask | None:
+    try:
+        return store.task(name)
+    except RecordError:
+        return None
+
+
+def _planned(store: StudyStore, spec: StudySpec, lock: StudyLock | None) -> list[str]:
+    """Ids of the runs that the study names, in its order."""
+    if lock and lock.units:
+        return list(lock.units)
+    tasks = list(lock.task_hashes) if lock else _task_names(store)
+    return [run_id_of(t, a.label, s) for s in spec.seeds for t in tasks for a in spec.agents]
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """Reads units of one study."""
+
+    store: StudyStore
+    scoring: ScoringSpec
+    tasks: Mapping[str, PreparedTask]
+    running: Mapping[str, datetime]
+
+    def unit(self, run_id: str) -> UnitStatus:
+        run = self.store.run(run_id)
+        if run_id in self.running:
+            since = self.running[run_id].astimezone().strftime("%Y-%m-%d %H:%M:%S")
+            return UnitStatus(run_id=run_id, state=UnitState.RUNNING, reason=f"since {since}")
+        if not run.is_recorded:
+            return UnitStatus(run_id=run_id, state=UnitState.WAITING, next="run does it")
+        try:
+            record = run.record
+        except RecordError as error:
+            return UnitStatus(
+                run_id=run_id,
+                state=UnitState.INVALID,
+                ending=EndingKind.RECORD_BROKEN,
+                reason=str(error),
+                next=f"restore record.json, or `run --again {run_id}`",
+            )
+        return self._recorded(run, record)
+
+    def stranger(self, run_id: str) -> UnitStatus:
+        """A directory that the study does not name: an imported run, or remains."""
+        found = self.unit(run_id)
+        if found.state is not UnitState.WAITING:
+            return found.model_copy(update={"next": ""})
+        reason = "the study names no such run, and it has no record"
+        return found.model_copy(update={"state": UnitState.INVALID, "reason": reason, "next": "restore or remove it"})
+
+    def _recorded(self, run: RunDir, record: RunRecord) -> UnitStatus:
+        fate, kind = fate_of(record), kind_of(record)
+        problem = main_problem(record.problems)
+        failed = record.status in (RunStatus.AGENT_ERROR, RunStatus.ENVIRONMENT_ERROR)
+        state = UnitState.FAILED if failed else UnitState.DONE
+        following = {
+            Fate.GRADED: "a result: not tried again" if failed else "",
+            Fate.RETRIED: "run tries it again",
+            Fate.INVALID: f"`run --again {run.run_id}`",
+        }[fate]
+        scores = self._scores(run, record) if fate is Fate.GRADED else _Scores()
+        return UnitStatus(
+            run_id=run.run_id,
+            state=UnitState.INVALID if fate is Fate.INVALID else state,
+            ending=kind,
+            reason=problem.message[:_SHOWN] if problem and failed else "",
+            next=following,
+            tries=record.tries,
+            states=scores.states,
+            scored=scores.states - sum(scores.unscored.values()),
+            unscored=dict(scores.unscored),
+            unverified=scores.todo,
+        )
+
+    def _scores(self, run: RunDir, record: RunRecord) -> _Scores:
+        """With `max_checkpoints` the engine chooses commits; as many others may lack a score and are not missing."""
+        task = self.tasks.get(record.task)
+        wanted = list(dict.fromkeys(commit.state for commit in record.commits))
+        most = self.scoring.max_checkpoints
+        spared = max(0, len(wanted) - most) if most is not None else 0
+        if os.path.lexists(run.workspace):
+            wanted.append(FINAL)
+        found = [self._score(run.path / "scores" / f"{state}.json", task) for state in wanted]
+        spared = min(spared, found.count((MISSING, True)))
+        unscored = Counter(end for end, _ in found if end != VerificationStatus.OK)
+        unscored[MISSING] -= spared
+        todo = sum(is_open for _, is_open in found) - spared
+        return _Scores(len(wanted) - spared, dict(sorted((+unscored).items())), todo)
+
+    def _score(self, path: Path, task: PreparedTask | None) -> tuple[str, bool]:
+        """(`ok`, or why a state has no reward; whether it lacks verifications).
+
+        Read without the models, which would take seconds where there are ten thousand; the seal is held all the same.
+        """
+        try:
+            body, whole = unseal(path.read_bytes())
+            score = orjson.loads(body)
+            if whole is False or (task is not None and score["verifier_hash"] != task.verifier_hash):
+                return MISSING, True  # the engine verifies it again
+            done = [(str(v["status"]), float(v["verifier_timeout_sec"])) for v in score["verifications"]]
+            rewarded = any(v.get("reward") is not None for v in score["verifications"])
+            end = VerificationStatus.OK if rewarded else done[-1][0]
+            return end, self._lacks(done, task)
+        except (OSError, ValueError, KeyError, TypeError, IndexError):
+            return MISSING, True
+
+    def _lacks(self, done: list[tuple[str, float]], task: PreparedTask | None) -> bool:
+        if task is None:
+            return False
+        deadline = task.info.verifier_timeout_sec * self.scoring.timeout_multiplier
+        settled = [status for status, limit in done if status_stands(VerificationStatus(status), limit, deadline)]
+        wanted = self.scoring.repeats_timed if task.info.timed else self.scoring.repeats
+        once = (VerificationStatus.TIMEOUT, VerificationStatus.UNREPLAYABLE)
+        return len(settled) < wanted and not (settled and settled[-1] in once)
+
+
+@dataclass(frozen=True)
+class _Scores:
+    """Of one run."""
+
+    states: int = 0
+    unscored: Mapping[str, int] = MappingProxyType({})
+    todo: int = 0
+
+
+def _retired(path: Path) -> UnitStatus:
+    run = RunDir(path)
+    ending, reason = None, ""
+    try:
+        ending = kind_of(run.record) if run.is_recorded else None
+    except RecordError as error:
+        reason = str(error)
+    return UnitStatus(
+        run_id=path.name, state=UnitState.RETIRED, ending=ending, reason=reason, next="put the study file back"
+    )
+
+
+def _next_run(units: list[UnitStatus]) -> NextRun:
+    again = sum(unit.state is UnitState.FAILED and unit.next == "run tries it again" for unit in units)
+    waiting = sum(unit.state is UnitState.WAITING for unit in units)
+    todo = sum(unit.unverified for unit in units)
+    return NextRun(rollouts=waiting + again, again=again, states=todo)
