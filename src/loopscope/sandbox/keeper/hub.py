@@ -80,11 +80,14 @@ class Keeper:
             pid, status = map(int, numbers)
             failed = os.WIFSIGNALED(status) and os.WTERMSIG(status) == SETUP_FAILED
             if (running := self.by_pid.pop(pid, None)) is not None:
-                self.report(running, b"gone" if failed else b"exit %d" % exit_code(status))
+                code = exit_code(status)
+                # Killed with everything else inside, or never begun: no end of its own.
+                failed = failed or (code != 0 and sandbox.is_dead())
+                self.report(running, b"gone" if failed else b"exit %d" % code)
             return True
         running = self.starting.pop(0)
         if word == b"full":
-            self.report(running, b"exit %d" % CANNOT_RUN)
+            self.report(running, b"gone" if sandbox.is_dead() else b"exit %d" % CANNOT_RUN)
             return True
         running.pid = int(numbers[0])
         self.by_pid[running.pid] = running

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 NS_GET_USERNS = 0xB701
+PF_EXITING = 4
 START_TIMEOUT_SEC = 60.0
 NAMESPACES = ("mnt", "pid", "net", "ipc", "uts", "cgroup")
 
@@ -166,6 +167,18 @@ class Sandbox:
         here = {name: os.stat(f"/proc/self/ns/{name}").st_ino for name in NAMESPACES}
         others = [fd for name, fd in opened.items() if os.fstat(fd).st_ino != here[name]]
         self.chain = [owner, *others] if same else [owner, *others, nested]
+
+    def is_dead(self) -> bool:
+        """Whether the first process inside has ended, or has begun to: everything else inside dies with it."""
+        poll = select.poll()
+        poll.register(self.init_fd, select.POLLIN)
+        if poll.poll(0):
+            return True
+        try:
+            with open(f"/proc/{self.init}/stat", "rb") as f:
+                return bool(int(f.read().rsplit(b")", 1)[1].split()[6]) & PF_EXITING)
+        except OSError:
+            return True
 
     def kill_inside(self) -> None:
         """Kill the first process inside, and with it the whole pid namespace; return when all of it is gone."""
