@@ -63,6 +63,8 @@ def verb[**P, R](function: Callable[P, R]) -> Callable[P, R]:
         except KeyboardInterrupt:
             err.print("stopped; what is finished is kept, and the same command goes on from here")
             raise typer.Exit(Exit.INTERRUPTED) from None
+        except typer.Exit:
+            raise
         except Exception as error:
             found = [_in_one_line(leaf) for leaf in _leaves(error)]
             lines = [line for line in found if line is not None]
@@ -85,17 +87,24 @@ def _leaves(error: Exception) -> list[Exception]:
 
 def _in_one_line(error: Exception) -> str | None:
     """What a user is told; None for what only a traceback explains."""
-    from loopscope.records import RecordError, StudyError
-    from loopscope.report.errors import ReportError
-    from loopscope.tasks.errors import TaskError
-
-    if isinstance(error, RecordError | StudyError | ReportError | TaskError | MissingExtra):
+    if isinstance(error, (MissingExtra, *_known_errors())):
         return str(error)
     if isinstance(error, OSError) and not isinstance(error, TimeoutError | ConnectionError):
         place = f"{error.filename}: " if error.filename else ""
         remedy = _REMEDIES.get(error.errno or 0, "see to that, then start the same command again")
         return f"{place}{error.strerror or error}; {remedy}"
     return None
+
+
+def _known_errors() -> list[type[Exception]]:
+    """The rooms' own errors. A room that is not loaded raised none, and loading all takes longer than most verbs."""
+    names = {
+        "loopscope.records.durable": "RecordError",
+        "loopscope.records.studyfile": "StudyError",
+        "loopscope.report.errors": "ReportError",
+        "loopscope.tasks.errors": "TaskError",
+    }
+    return [getattr(sys.modules[module], name) for module, name in names.items() if module in sys.modules]
 
 
 _REMEDIES = {
