@@ -30,6 +30,7 @@ class EndingKind(StrEnum):
     WORKSPACE_LOST = "workspace_lost"
     WORKSPACE_LOST_AGAIN = "workspace_lost_again"
     SANDBOX_FAILED = "sandbox_failed"
+    SANDBOX_DIED = "sandbox_died"
     TOOL_MISSING = "tool_missing"
     AGENT_NOT_INSTALLED = "agent_not_installed"
     TASK_INVALID = "task_invalid"
@@ -119,6 +120,7 @@ POLICY: Mapping[EndingKind, Decision] = {
     EndingKind.WORKSPACE_LOST: _again("the workspace did not come out: ours or the agent's doing", draws=2),
     EndingKind.WORKSPACE_LOST_AGAIN: _graded("lost twice; a third draw could be what the agent wants"),
     EndingKind.SANDBOX_FAILED: _again("the sandbox did not start", tries=_STARTS),
+    EndingKind.SANDBOX_DIED: _again("the sandbox was killed while the agent worked in it", draws=2),
     EndingKind.TOOL_MISSING: _again("this machine lacks a tool of the task: install it; a try costs nothing"),
     EndingKind.AGENT_NOT_INSTALLED: _again("the agent could not be installed or set up", tries=_STARTS),
     EndingKind.TASK_INVALID: _invalid("the task cannot be followed here; mended, it is another unit"),
@@ -187,6 +189,7 @@ _BY_MESSAGE = (
 )
 PROVIDER_TROUBLES = frozenset(_BY_EXCEPTION.values())
 _TASK_ERRORS = frozenset({"DockerfileError", "UnsupportedDockerfileError", "TaskError"})
+_SANDBOX_DIED = "SandboxGoneError"
 _SET_UP_ERRORS = frozenset({"AgentSetupTimeoutError"})
 _MACHINE_ERRORS = frozenset({"OSError", "MemoryError"})
 _MACHINE_ERRNO = re.compile(r"\[Errno (?:5|12|23|24|28|30|122)\]")
@@ -249,6 +252,8 @@ def kind_of_failure(problems: Collection[Problem], *, final: bool) -> EndingKind
         return EndingKind.AGENT_FAILED if final else EndingKind.SANDBOX_FAILED
     if is_machine_error(main.kind, main.message):
         return EndingKind.MACHINE_FAULT
+    if main.stage == "agent" and main.kind == _SANDBOX_DIED:
+        return EndingKind.SANDBOX_DIED
     if main.stage == "agent":
         return provider_trouble(main.kind, main.message) or EndingKind.AGENT_FAILED
     if main.stage == "harvest":
