@@ -61,6 +61,8 @@ class Retirement:
     reasons: tuple[str, ...]
     replaced: bool
     """Another unit takes its place."""
+    finished: bool
+    """There is a result in it, or the remains of one that cannot be read."""
 
 
 @dataclass(frozen=True)
@@ -70,14 +72,14 @@ class Changes:
     retired: tuple[Retirement, ...] = ()
     returning: tuple[str, ...] = ()
     """Ids of runs whose unit lies in `retired/`."""
-    added: tuple[str, ...] = ()
-    """Ids of runs that were never begun in this study."""
+    added: int = 0
+    """Runs that the study had not named before, those aside that take another's place."""
     kept: Mapping[str, Unit] = field(default_factory=dict)
 
     @property
     def finished(self) -> list[Retirement]:
         """Retirements that cost a result."""
-        return [retirement for retirement in self.retired if retirement.unit.is_finished]
+        return [retirement for retirement in self.retired if retirement.finished]
 
     def lines(self) -> tuple[str, ...]:
         """What changes, for people: a line for each reason."""
@@ -85,16 +87,15 @@ class Changes:
         for retirement in self.retired:
             groups.setdefault(retirement.reasons, []).append(retirement)
         lines = [f"{', '.join(reasons)} {_counted(group)}" for reasons, group in groups.items()]
-        replacing = sum(retirement.replaced for retirement in self.retired)
-        if new := len(self.added) + len(self.returning) - replacing:
-            lines.append(f"{new} {_runs(new)} added" if self.retired or self.kept or self.returning else "")
+        if self.added:
+            lines.append(f"{self.added} {_runs(self.added)} added")
         if back := len(self.returning):
-            lines.append(f"{back} of the added {_runs(back)} come back from retired/")
-        return tuple(line for line in lines if line)
+            lines.append(f"{back} {_runs(back)} {'comes' if back == 1 else 'come'} back from retired/")
+        return tuple(lines)
 
 
 def _counted(group: list[Retirement]) -> str:
-    finished = sum(retirement.unit.is_finished for retirement in group)
+    finished = sum(retirement.finished for retirement in group)
     counts = [f"{finished} finished {_runs(finished)}"] if finished else []
     if begun := len(group) - finished:
         counts.append(f"{begun} without a result")
@@ -128,17 +129,21 @@ def compare(
         now = wanted.get(run_id)
         if now is None:
             if lock is not None and _was_named(lock, unit):
-                retired.append(Retirement(unit, tuple(_missing(unit, wanted.values())), replaced=False))
+                retired.append(_retirement(unit, _missing(unit, wanted.values()), replaced=False))
         elif unit.identity is None or unit.digest == now.digest:
             kept[run_id] = unit  # one that nothing readable names may be this very unit: it is shown as invalid
         else:
-            reasons = tuple(_reasons(unit.identity, now, changed_keeping))
-            retired.append(Retirement(unit, reasons, replaced=True))
+            retired.append(_retirement(unit, _reasons(unit.identity, now, changed_keeping), replaced=True))
     open_ids = [run_id for run_id in wanted if run_id not in kept]
     shelf = retired_runs(store.path)
     returning = tuple(run_id for run_id in open_ids if _on_shelf(shelf, store, run_id, wanted[run_id]) is not None)
-    back = set(returning)
-    return Changes(tuple(retired), returning, tuple(run_id for run_id in open_ids if run_id not in back), kept)
+    known = {*(lock.units if lock else ()), *found}
+    added = len(wanted.keys() - known) if lock and lock.units else 0
+    return Changes(tuple(retired), returning, added, kept)
+
+
+def _retirement(unit: Unit, reasons: Iterable[str], *, replaced: bool) -> Retirement:
+    return Retirement(unit, tuple(reasons), replaced, unit.is_finished)
 
 
 def _units(store: StudyStore, lock: StudyLock | None) -> Iterator[Unit]:
