@@ -59,8 +59,8 @@ class Layout:
     """(content, path inside)."""
     hostname: str = "sandbox"
     dev_shm: str = ""
-    """Host directory to be covered by a tmpfs that is shown at /dev/shm; "" lets bubblewrap mount one, of any number of
-    inodes."""
+    """Host directory to be covered by a tmpfs that is shown at /dev/shm; "", or an ordinary user without a namespace of
+    the files', lets bubblewrap mount one, of any number of inodes."""
     dev_shm_bytes: int = DEV_SHM_BYTES
 
 
@@ -172,7 +172,8 @@ def build(
     for content, path in layout.symlinks:
         argv += ["--symlink", content, path]
     argv += ["--proc", "/proc", "--dev", "/dev"]
-    shm = (layout.dev_shm, layout.dev_shm_bytes, inodes_for(layout.dev_shm_bytes)) if layout.dev_shm else None
+    may_mount = layout.dev_shm and (ids or files)
+    shm = (layout.dev_shm, layout.dev_shm_bytes, inodes_for(layout.dev_shm_bytes)) if may_mount else None
     if shm:
         argv += ["--bind", reachable(layout.dev_shm), "/dev/shm"]  # noqa: S108
     else:
