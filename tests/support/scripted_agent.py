@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Any
 
 from harbor.agents.base import BaseAgent
+from harbor.agents.installed import base
+from harbor.agents.installed.base import ApiRateLimitError
 
 IDENTITY = {
     "GIT_AUTHOR_NAME": "a",
@@ -16,13 +19,22 @@ IDENTITY = {
 
 
 class ScriptedAgent(BaseAgent):
-    """Runs `commands` one after the other; `fail` raises after them; `keep` logs the length of a variable it was given."""
+    """Runs `commands` one after the other; `fail` raises after them; `keep` logs the length of a variable it was given.
+
+    `refusals`: a file with the messages with which a model's provider turns the next tries away, one a line.
+    """
 
     def __init__(
-        self, *args: Any, commands: list[str], fail: str | None = None, keep: str | None = None, **kwargs: Any
+        self,
+        *args: Any,
+        commands: list[str],
+        fail: str | None = None,
+        keep: str | None = None,
+        refusals: str | None = None,
+        **kwargs: Any,
     ) -> None:
         super().__init__(*args, **kwargs)
-        self._commands, self._fail, self._keep = commands, fail, keep
+        self._commands, self._fail, self._keep, self._refusals = commands, fail, keep, refusals
 
     @staticmethod
     def name() -> str:
@@ -35,9 +47,17 @@ class ScriptedAgent(BaseAgent):
         return
 
     async def run(self, instruction: str, environment: Any, context: Any) -> None:
+        if self._refusals:
+            file = Path(self._refusals)
+            message, _, rest = file.read_text().partition("\n")
+            if message:
+                file.write_text(rest)
+                raise ApiRateLimitError(message)
         for command in self._commands:
             await environment.exec(command, env=IDENTITY)
         if self._keep:
             (self.logs_dir / "kept.txt").write_text(str(len(self.extra_env[self._keep])))
+        if self._provider_error:
+            raise getattr(base, self._provider_error)("the provider said so")
         if self._fail:
             raise RuntimeError(os.path.expandvars(self._fail))

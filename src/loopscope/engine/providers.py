@@ -26,7 +26,7 @@ CLOSED_AFTER = 3
 FIRST_PAUSE_SEC = 30.0
 
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
-_AMOUNT = r"(\d{1,9}(?:\.\d{1,9})?) ?(ms|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hours?)?\b"
+_AMOUNT = r"(\d{1,9}(?:\.\d{1,9})?)(?!\d) ?(ms|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hours?)?(?![a-z])"
 _RETRY_AFTER = re.compile(
     r"(?:retry[-_ ]?after|(?:try|retry)(?:ing)? again (?:in|after)|retry(?:ing)? in)[\"':= ]{0,5}"
     + _AMOUNT
