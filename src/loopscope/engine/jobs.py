@@ -23,6 +23,7 @@ from harbor.models.environment_type import EnvironmentType
 from harbor.models.job.config import JobConfig
 from harbor.models.trial.config import AgentConfig, EnvironmentConfig, TaskConfig, VerifierConfig
 from harbor.models.trial.result import TimingInfo, TrialResult
+from harbor.trial.hooks import TrialHookEvent
 from harbor.utils.logger import logger as harbor_logger
 from pydantic import ValidationError
 from rich.progress import Progress
@@ -97,6 +98,11 @@ async def run_trial(
     verifier: VerifierConfig,
 ) -> TrialOutcome:
     """Run one trial as a job of its own in `scratch`; never raises for what happens inside."""
+    begun: list[TrialResult] = []
+
+    async def agent_begins(event: TrialHookEvent) -> None:
+        begun.append(event.result)
+
     try:
         config = JobConfig(
             job_name=name,
@@ -109,6 +115,7 @@ async def run_trial(
             tasks=[TaskConfig(path=task_dir)],
         )
         job = await Job.create(config)
+        job.on_agent_started(agent_begins)
         _quiet_console()
         outcome = await job.run()
     except ValidationError as error:
@@ -116,7 +123,7 @@ async def run_trial(
     except Exception as error:  # a bad task, agent or environment kills a Harbor job; it must cost one trial
         cause, folder = _cause(error), _trial_dir(scratch / name)
         failure = (type(cause).__name__, str(cause))
-        return TrialOutcome(folder, _written_result(folder), failure, traceback.format_exc())
+        return TrialOutcome(folder, _written_result(folder) or _unwritten(begun), failure, traceback.format_exc())
     result = outcome.trial_results[0] if outcome.trial_results else None
     return TrialOutcome(_trial_dir(scratch / name), result, None if result else ("JobError", "Harbor ran no trial"))
 
@@ -128,6 +135,14 @@ def _written_result(trial_dir: Path | None) -> TrialResult | None:
         return TrialResult.model_validate_json(path.read_bytes()) if path else None
     except (OSError, ValueError):
         return None
+
+
+def _unwritten(begun: list[TrialResult]) -> TrialResult | None:
+    """The result of a trial whose agent ran and left what cannot be written down: all but the agent's own words.
+
+    Else such an end would pass for a sandbox that never started, and an agent could draw until it likes its result.
+    """
+    return begun[-1].model_copy(update={"agent_result": None, "exception_info": None}) if begun else None
 
 
 def _cause(error: BaseException) -> BaseException:
