@@ -10,9 +10,12 @@ from pathlib import Path
 
 from loopscope.sandbox import bwrap
 from loopscope.sandbox.errors import SandboxError, SandboxUnavailableError
+from loopscope.sandbox.limits import Asked, Limits
 from loopscope.sandbox.namespace import Sandbox
 from loopscope.sandbox.rootfs import Scratch
 from loopscope.sandbox.runner import Runner
+
+_MEMORY_BYTES, _PIDS = 256 << 20, 64
 
 
 @dataclass(frozen=True)
@@ -28,7 +31,7 @@ class Probe:
 
 @asynccontextmanager
 async def started() -> AsyncIterator[tuple[Runner, int]]:
-    """An empty sandbox that runs, and how many ids exist inside.
+    """An empty sandbox that runs under limits as a trial's does, and how many ids exist inside.
 
     Raises SandboxUnavailableError for what the machine lacks, with the remedy.
     """
@@ -36,17 +39,19 @@ async def started() -> AsyncIterator[tuple[Runner, int]]:
     with tempfile.TemporaryDirectory(prefix="loopscope-probe-") as folder:
         scratch = Scratch(Path(folder) / "s", (), ids)
         runner = Runner()
+        held = Limits(Asked(_MEMORY_BYTES, _PIDS, 1.0), one_id=ids is None)
         try:
             scratch.create()
             launch = bwrap.build(scratch.layout(), program, ids, bwrap.staging_point() if ids else "")
             try:
-                runner.sandbox = await Sandbox.launch(launch)
+                runner.sandbox = await Sandbox.launch(launch, held.bounds(), held.board)
             except SandboxError as exc:
                 raise SandboxUnavailableError(f"no sandbox can be started: {exc}; {bwrap.remedy(str(exc))}") from exc
             yield runner, ids[1] if ids else 1
         finally:
             if runner.sandbox is not None:
                 await runner.sandbox.close()
+            held.finish()
             scratch.remove()
 
 

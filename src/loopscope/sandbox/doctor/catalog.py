@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from loopscope.sandbox.doctor import groups, namespaces, ourselves, programs, start, storage, surroundings, timing
+from loopscope.sandbox.doctor import (
+    groups,
+    limits,
+    namespaces,
+    ourselves,
+    programs,
+    start,
+    storage,
+    surroundings,
+    timing,
+)
 from loopscope.sandbox.doctor.finding import Area, Check, Need
 
 
@@ -16,7 +26,8 @@ def checks(place: Path | None = None) -> list[Check]:
         Check(Area.SANDBOX, namespaces.USERNS, namespaces.look, Need.REQUIRED),
         Check(Area.SANDBOX, "policies", namespaces.look_policies),
         Check(Area.SANDBOX, "surroundings", surroundings.look),
-        Check(Area.LIMITS, "control groups", groups.look_groups),
+        Check(Area.LIMITS, "limits", limits.look),
+        Check(Area.LIMITS, "control groups", groups.look_groups, Need.OPTIONAL),
         Check(Area.LIMITS, "loop images", groups.look_disk_means, Need.OPTIONAL),
         Check(Area.LOOPSCOPE, "Harbor", ourselves.look_harbor, Need.REQUIRED),
         Check(Area.LOOPSCOPE, "Python", ourselves.look_python, Need.REQUIRED),

@@ -83,7 +83,7 @@ def look_groups(machine: Machine) -> Iterator[Finding]:
     kind = kind_of(machine)
     if not lacking:
         fact = f"{kind}; {', '.join(usable)} can be limited beneath our own group"
-        yield Finding(Area.LIMITS, "control groups", State.OK, fact)
+        yield Finding(Area.LIMITS, "control groups", State.OK, fact, need=Need.OPTIONAL)
         return
     by_reason: dict[str, list[str]] = {}
     for name, group in lacking.items():
@@ -98,6 +98,7 @@ def look_groups(machine: Machine) -> Iterator[Finding]:
         cost=f"{', '.join(lacking)} of a sandbox is held by weaker means, see above",
         remedy=remedy,
         commands=commands,
+        need=Need.OPTIONAL,
     )
 
 

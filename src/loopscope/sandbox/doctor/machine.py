@@ -98,7 +98,7 @@ def ask(
 ) -> Answer | None:
     """Run a program in an empty directory that is also its home; None when it does not start.
 
-    Nothing of it is left running. Raises NoAnswer after `timeout` seconds.
+    Nothing of it is left running: one that says too much is killed too. Raises NoAnswer after `timeout` seconds.
     """
     until = time.monotonic() + timeout
     with tempfile.TemporaryDirectory(prefix="loopscope-doctor-", ignore_cleanup_errors=True) as home:
@@ -121,7 +121,8 @@ def ask(
             return None
         try:
             said = _read(process, until)
-            while os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is None:
+            capped = len(said) >= _MAX_BYTES
+            while not capped and os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is None:
                 if time.monotonic() >= until:
                     raise NoAnswer(f"{Path(argv[0]).name} did not answer in {timeout:g} s")
                 time.sleep(0.005)

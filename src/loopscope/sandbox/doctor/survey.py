@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, computed_field
 
 from loopscope.sandbox.doctor import namespaces
 from loopscope.sandbox.doctor.finding import Area, Check, Finding, Need, State
+from loopscope.sandbox.doctor.limits import PREFIX
 from loopscope.sandbox.doctor.machine import Machine, NoAnswer
 
 
@@ -43,9 +44,12 @@ class Survey(BaseModel):
     def summary(self) -> str:
         """One line."""
         parts = [f"{self.subject} can run here" if self.runs else f"{self.subject} CANNOT run here"]
-        held = [f for f in self.findings if f.area is Area.LIMITS and f.need is Need.ADVISED and f.state is State.OK]
-        if self.runs and held:
-            parts.append(f"enforced: {', '.join(f.name for f in held)}")
+        limits = [f for f in self.findings if f.name.startswith(PREFIX)]
+        held = [f.name.removeprefix(PREFIX) for f in limits if f.state is State.OK]
+        if self.runs and limits:
+            parts.append(
+                f"limits enforced: {', '.join(held)}" if len(held) < len(limits) else "all limits are enforced"
+            )
         count = len(self.to_mend)
         things = f"{count} thing{'s' if count > 1 else ''} to mend: {', '.join(self.to_mend)}"
         return "; ".join([*parts, things if count else "nothing to mend"])
