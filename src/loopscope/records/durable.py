@@ -47,9 +47,18 @@ def scratch_name(path: Path) -> Path:
     return path.with_name(f"{SCRATCH_PREFIX}{secrets.token_hex(6)}-{path.name[:80]}")
 
 
+def make_dirs(path: Path) -> None:
+    """Make a directory and what is missing above it, durably: a new directory's own name is lost in a power cut too."""
+    if path.is_dir():
+        return
+    make_dirs(path.parent)
+    path.mkdir(exist_ok=True)
+    sync_directory(path.parent)
+
+
 def write_bytes(path: Path, data: bytes) -> None:
     """Replace `path` by `data`: readers see the old content or the new, whatever dies when."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_dirs(path.parent)
     scratch = scratch_name(path)
     try:
         with scratch.open("xb") as file:
@@ -203,9 +212,11 @@ def parse_model[Model: BaseModel](path: Path, data: bytes, kind: type[Model]) ->
 
 
 def read_plain(path: Path) -> bytes:
-    """Bytes of a plain file; OSError for what is none. Neither a link nor a pipe is followed or waited for."""
+    """Bytes of a plain file; OSError for what is none or larger than documents are. Nothing is followed or awaited."""
     with open_plain(path) as file:
-        return file.read()
+        if os.fstat(file.fileno()).st_size > MAX_DOCUMENT:
+            raise OSError(errno.EFBIG, "larger than any document", str(path))
+        return file.read(MAX_DOCUMENT)
 
 
 def open_plain(path: Path) -> BufferedReader:

@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 
 from loopscope.models import PreparedTask, RunEvidence, RunRecord, StateScore
-from loopscope.records.durable import RecordError, is_scratch, read_model, sweep, write_model
+from loopscope.records.durable import RecordError, is_scratch, make_dirs, read_model, sweep, write_model
 from loopscope.records.manifest import check_inputs
 from loopscope.records.repository import Repository
 from loopscope.records.studyfile import StudyError
@@ -119,7 +119,7 @@ class StudyStore:
         Raises:
             StudyError: another process holds it.
         """
-        self.path.mkdir(parents=True, exist_ok=True)
+        make_dirs(self.path)
         fd = os.open(self.path / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
             try:
