@@ -22,6 +22,9 @@ SCRATCH_PREFIX = ".tmp-"
 """Every unfinished file or directory starts like this; the next start removes what a killed process left."""
 RESTORE = "restore the file (from an archive: `loopscope study import`), or remove it and run again"
 
+MAX_DOCUMENT = 1 << 30
+"""Bytes; what claims to be a larger document is not read into memory."""
+
 _MACHINE_FAULTS = frozenset(
     {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM}
 )
