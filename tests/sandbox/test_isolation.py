@@ -126,6 +126,12 @@ async def test_the_way_in_cannot_be_read_or_traced(env: LocalEnvironment, tmp_pa
 
 
 @inside()
+async def test_the_first_process_holds_nothing_of_the_hosts(env: LocalEnvironment, tmp_path: Path) -> None:
+    """Neither the keeper's socket nor a namespace: whoever shares its user could take them from it."""
+    assert await says(env, "ls /proc/1/fd 2>/dev/null | tr '\\n' ' '") == "0 1 2"
+
+
+@inside()
 async def test_privileges(env: LocalEnvironment, tmp_path: Path) -> None:
     status = await says(env, "cat /proc/self/status")
     fields = dict(line.split(":\t", 1) for line in status.splitlines() if ":\t" in line)

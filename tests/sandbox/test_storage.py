@@ -64,7 +64,12 @@ def test_a_full_disk_is_full_inside_only_and_everything_comes_out(tmp_path: Path
             for place in ("/app", "/tmp", "/logs/agent", "/root", "/var", "/run", "/home", "/data"):
                 filled = await env.exec(f"dd if=/dev/zero of={place}/big bs=1M count=200 2>&1; rm -f /none")
                 assert "No space left on device" in (filled.stdout or ""), place
-            taken = int(await says(env, "du -s --block-size=1 /app /tmp /logs /root /var /run /home /data | awk '{n += $1} END {print n}'"))
+            taken = int(
+                await says(
+                    env,
+                    "du -s --block-size=1 /app /tmp /logs /root /var /run /home /data | awk '{n += $1} END {print n}'",
+                )
+            )
             assert SIZE_MB * MIB * 3 // 4 < taken <= SIZE_MB * MIB
             assert str(tmp_path) not in Path("/proc/self/mountinfo").read_text()
             await env.freeze()
@@ -99,7 +104,9 @@ def test_shared_memory_is_small_fresh_and_bounded_in_files(tmp_path: Path) -> No
             assert "No space" in await says(env, "dd if=/dev/zero of=/dev/shm/big bs=1M count=9 2>&1; true")
             assert await says(env, "stat -c %s /dev/shm/big") == str(8 * MIB)
             await says(env, "rm /dev/shm/big")
-            made = await says(env, "cd /dev/shm; for i in $(seq 5000); do : > $i || break; done 2>/dev/null; ls | wc -l")
+            made = await says(
+                env, "cd /dev/shm; for i in $(seq 5000); do : > $i || break; done 2>/dev/null; ls | wc -l"
+            )
             assert 1000 < int(made) <= 4096
             assert await says(env, "stat -c '%a %u' /dev/shm") == "1777 0"
             await env.freeze()
@@ -123,7 +130,12 @@ def test_nothing_else_can_be_written(tmp_path: Path, means: str) -> None:
             for line in mounts.splitlines():
                 left, right = line.split(" - ")
                 place, options, kind = left.split()[4], left.split()[5].split(","), right.split()[0]
-                if "rw" in options and kind not in ("proc", "devpts") and place != "/dev/shm" and not place.startswith("/dev/"):
+                if (
+                    "rw" in options
+                    and kind not in ("proc", "devpts")
+                    and place != "/dev/shm"
+                    and not place.startswith("/dev/")
+                ):
                     assert await says(env, f"stat -c %d {place}") == device, line
                     assert {"nosuid", "nodev"} <= set(options), line
             for place in ("/", "/dev", "/dev/pts", "/sys", "/opt", "/proc", "/etc"):
@@ -136,7 +148,12 @@ def test_nothing_else_can_be_written(tmp_path: Path, means: str) -> None:
 def test_odd_files_are_harmless(tmp_path: Path, means: str) -> None:
     async def go() -> None:
         async with small(tmp_path, means) as env:
-            await says(env, "truncate -s 1T /app/sparse && [ $(du -k /app/sparse | cut -f1) -lt 100 ]" if means == "tmpfs" else "truncate -s 1G /app/sparse")
+            await says(
+                env,
+                "truncate -s 1T /app/sparse && [ $(du -k /app/sparse | cut -f1) -lt 100 ]"
+                if means == "tmpfs"
+                else "truncate -s 1G /app/sparse",
+            )
             await says(env, "cp /usr/bin/id /app/id && chmod 4755 /app/id && mkfifo /app/pipe && ln /app/id /app/hard")
             assert (await env.exec("mknod /app/disk b 7 0")).return_code != 0
             if ROOT:
@@ -169,7 +186,10 @@ def test_two_sandboxes_have_a_bound_each(tmp_path: Path) -> None:
     async def go() -> None:
         async with small(tmp_path / "a", "auto") as one, small(tmp_path / "b", "auto") as two:
             await one.exec("dd if=/dev/zero of=/app/big bs=1M count=200")
-            assert await says(two, "ls -A /app; dd if=/dev/zero of=/app/fits bs=1M count=20 2>/dev/null; ls /app") == "fits"
+            assert (
+                await says(two, "ls -A /app; dd if=/dev/zero of=/app/fits bs=1M count=20 2>/dev/null; ls /app")
+                == "fits"
+            )
             assert str(tmp_path / "a") not in await says(two, "cat /proc/self/mountinfo") or not ROOT
 
     asyncio.run(go())
@@ -236,7 +256,10 @@ def test_plain_directories_are_counted_in_files_links_and_depth(tmp_path: Path) 
             held = env._storage
             assert held is not None
             empty = await held.use()
-            await says(env, "cd /app && mkdir d && head -c 1M /dev/zero > d/a && ln d/a b && truncate -s 1G s && ln -s / l && chmod 0 d")
+            await says(
+                env,
+                "cd /app && mkdir d && head -c 1M /dev/zero > d/a && ln d/a b && truncate -s 1G s && ln -s / l && chmod 0 d",
+            )
             found = await held.use()
             assert found.inodes - empty.inodes == 4 and MIB <= found.bytes - empty.bytes < MIB + 64 * 1024
             await env.exec("cd /tmp; mkdir -p $(printf 'd/%.0s' $(seq 600))")  # the watch may be there first
@@ -259,7 +282,9 @@ def test_too_little_room_is_said_before_the_start(tmp_path: Path, monkeypatch: p
     asyncio.run(go())
 
 
-def test_a_host_that_runs_full_ends_the_sandbox_with_the_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_host_that_runs_full_ends_the_sandbox_with_the_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async def go() -> None:
         async with small(tmp_path, "loop" if ROOT else "directory") as env:
             monkeypatch.setattr(storage, "free_bytes", lambda place: 1 << 20)
@@ -273,7 +298,7 @@ def test_a_host_that_runs_full_ends_the_sandbox_with_the_reason(tmp_path: Path, 
 
 
 def test_a_means_that_is_none_or_does_not_work_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(SandboxError, match="floppy.*loop, tmpfs, directory"):
+    with pytest.raises(SandboxError, match=r"floppy.*loop, tmpfs, directory"):
         asyncio.run(environment(tmp_path, storage="floppy").start(False))
     if not ROOT:
         with pytest.raises(SandboxUnavailableError, match="takes root"):
@@ -352,7 +377,9 @@ def test_stopped_without_delete_the_files_are_copied_out(tmp_path: Path) -> None
     async def go(means: str) -> None:
         env: LocalEnvironment = environment(tmp_path, storage=means, scratch_dir=tmp_path / means)
         await env.start(False)
-        await says(env, "mkdir /app/d; echo 1 > /app/d/f; echo 2 > /logs/agent/g; ln -s /etc/shadow /app/l; mkfifo /app/p")
+        await says(
+            env, "mkdir /app/d; echo 1 > /app/d/f; echo 2 > /logs/agent/g; ln -s /etc/shadow /app/l; mkfifo /app/p"
+        )
         await env.stop(delete=False)
 
     for means in [*BOUNDED, "directory"]:

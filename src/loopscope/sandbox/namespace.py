@@ -117,7 +117,9 @@ async def ask_storage(word: bytes, content: dict[str, Any], fds: Sequence[int] =
             await ready.wait()
         finally:
             loop.remove_reader(control.fileno())
-        said, answered, _, _ = socket.recv_fds(control, 1 << 13, 8, socket.MSG_CMSG_CLOEXEC)
+        said, answered, _, _ = socket.recv_fds(control, 1 << 13, 8)
+    for fd in answered:
+        os.set_inheritable(fd, False)
     state, _, words = said.decode(errors="replace").partition(" ")
     if state != "ok":
         raise OSError(words or "the storage helper died")

@@ -18,6 +18,7 @@ from loopscope.sandbox.keeper.system import (
     MS_PRIVATE,
     MS_REC,
     PR_SET_PDEATHSIG,
+    close_on_exec,
     mount,
     prctl,
     read_all,
@@ -61,6 +62,7 @@ def become_bwrap(
         null = os.open("/dev/null", os.O_RDWR)
         for target, fd in ((0, null), (1, out), (2, err)):
             os.dup2(fd, target)
+        close_on_exec(3)
         storage.join(namespaces)
         if launch["shm"]:
             where, size, inodes = launch["shm"]

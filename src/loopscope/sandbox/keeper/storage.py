@@ -196,7 +196,7 @@ def remove(request: dict[str, Any], fds: list[int]) -> tuple[bytes, list[int]]:
 
 def serve(control: socket.socket) -> None:
     """Do the one thing asked for on `control`: a word, and descriptors of its arguments and of what it works on."""
-    word, fds, _, _ = socket.recv_fds(control, 16, 8, socket.MSG_CMSG_CLOEXEC)
+    word, fds, _, _ = socket.recv_fds(control, 16, 8)
     answer: list[int] = []
     try:
         request = marshal.loads(read_all(fds[0]))

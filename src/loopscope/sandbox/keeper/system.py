@@ -48,6 +48,16 @@ def close_from(first: int) -> None:
         os.closerange(first, min(resource.getrlimit(resource.RLIMIT_NOFILE)[0], 1 << 16))
 
 
+def close_on_exec(first: int) -> None:
+    """Let no descriptor from `first` on outlive the next exec: what `socket.recv_fds` receives would."""
+    for name in os.listdir("/proc/self/fd"):
+        if int(name) >= first:
+            try:
+                os.set_inheritable(int(name), False)
+            except OSError:
+                pass  # the one that listed them
+
+
 def hide_arguments() -> None:
     """Blank this program's command line: its forks are visible in the sandbox and need not name host paths."""
     with open("/proc/self/stat", "rb") as f:
