@@ -69,8 +69,10 @@ class HarvestVerifier(BaseVerifier):
     async def _harvest(self) -> None:
         partial = self._file.with_suffix(".partial")
         if isinstance(self.environment, Freezable):
-            write_model(self.trial_paths.trial_dir / LIMITS, LimitsFile(limits=self.environment.limits()))
-            await self.environment.freeze()
+            try:
+                await self.environment.freeze()
+            finally:  # only now nothing of the agent's is left that could add to what was seen
+                write_model(self.trial_paths.trial_dir / LIMITS, LimitsFile(limits=self.environment.limits()))
             await self.environment.stream_tar(self._workdir, partial, MAX_WORKSPACE_BYTES)
         else:
             await _export(self.environment, self._workdir, partial)

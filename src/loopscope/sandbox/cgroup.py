@@ -223,7 +223,9 @@ def settings(home: Home, value: int) -> list[tuple[str, str, bool]]:
         return [("pids.max", str(value), True)]
     quota = max(1000, value * PERIOD_USEC // 1000)
     if one:
-        return [("cpu.cfs_period_us", str(PERIOD_USEC), True), ("cpu.cfs_quota_us", str(quota), True)]
+        # As much weight as its processes would have had alone: beside one, a group counts as one process.
+        weight = ("cpu.shares", str(1024 * max(1, value // 1000)), False)
+        return [("cpu.cfs_period_us", str(PERIOD_USEC), True), ("cpu.cfs_quota_us", str(quota), True), weight]
     return [("cpu.max", f"{quota} {PERIOD_USEC}", True)]
 
 
