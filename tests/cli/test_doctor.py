@@ -31,8 +31,9 @@ ROWS = [
 
 
 def fits(text: str, width: int) -> bool:
-    """Only a line that holds a word (a path, say) longer than the column may be longer."""
-    return all(len(line) <= width or max(map(len, line.split())) > width - 32 for line in text.splitlines())
+    """Only a line that holds a word (a path, say) longer than its column may be longer; commands are pasted whole."""
+    lines = text.replace(PROFILE, "").splitlines()
+    return all(len(line) <= width or max(map(len, line.split())) > width - 34 for line in lines)
 
 
 def made_up() -> Survey:

@@ -67,7 +67,7 @@ def _row(text: Text, state: State, name: str, fact: str, width: int, *, dim: boo
     lead = _STATE + 2 + _NAME
     text.append(f"{name:<{_NAME - 1}}", "" if dim else "bold")
     text.append(" " if len(name) < _NAME else "\n" + " " * lead)
-    lines = textwrap.wrap(fact, max(30, width - lead), break_on_hyphens=False, break_long_words=False) or [""]
+    lines = textwrap.wrap(fact, max(20, width - lead), break_on_hyphens=False, break_long_words=False) or [""]
     text.append(("\n" + " " * lead).join(lines) + "\n")
 
 

@@ -92,7 +92,12 @@ def test_limits_are_told_by_their_state() -> None:
         )
     ]
     assert [row.state for row in rows] == [State.OK, State.WEAK, State.MISSING]
-    assert rows[0].fact == "enforced, by means (why)" and not rows[0].cost and rows[1].cost
+    assert (
+        rows[0].fact == "enforced, by means"
+        and rows[1].fact == "watched, by means (why)"
+        and not rows[0].cost
+        and rows[1].cost
+    )
     survey = examine([Check(Area.LIMITS, "limits", lambda _: rows)])
     assert "limits enforced: a;" in survey.summary and survey.to_mend == ("limit on b", "limit on c")
 

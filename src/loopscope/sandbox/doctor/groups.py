@@ -131,7 +131,7 @@ def _delegation(machine: Machine, lacking: dict[str, Group | None], outer: Surro
         own = f"loopscope-{machine.uid}"
         paths = dict.fromkeys(f"{group.path.rstrip('/')}/{own}" for group in lacking.values() if group)
         command = f"for g in {' '.join(paths)}; do sudo mkdir -p $g; sudo chown -R {machine.uid} $g; "
-        command += "echo $$ | sudo tee $g/cgroup.procs; done"
+        command += "echo $$ | sudo tee $g/cgroup.procs >/dev/null; done"
         return "have groups of your own made, and let this shell enter them:", (command,)
     return "mount them, as root:", ("mount -t cgroup2 none /sys/fs/cgroup",)
 

@@ -48,5 +48,5 @@ def row(fact: Fact, name: str, cost: str, remedy: str) -> Finding:
     said = f"{fact.state.value}, by {fact.means}" if fact.means else fact.state.value
     why = f" ({fact.why})" if fact.why else ""
     if state is State.OK:
-        return Finding(Area.LIMITS, f"{PREFIX}{name}", state, said + why)
+        return Finding(Area.LIMITS, f"{PREFIX}{name}", state, said)
     return Finding(Area.LIMITS, f"{PREFIX}{name}", state, said + why, cost, remedy, (), Need.ADVISED)

@@ -112,8 +112,7 @@ def _users(inside: Inside) -> Iterator[Finding]:
             "users inside",
             State.WEAK,
             "one: an ordinary user can map only the own id",
-            cost="a verifier cannot run a solution as another user than itself; limits on numbers of processes are "
-            "shared by all sandboxes of this user",
+            cost="a verifier cannot run a solution as another user than itself",
             remedy="start loopscope as root where verifiers must be kept from solutions",
             need=Need.OPTIONAL,
         )
