@@ -11,8 +11,9 @@ import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 os.environ.setdefault("HARBOR_TELEMETRY", "0")
 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
@@ -23,6 +24,7 @@ from harbor.models.environment_type import EnvironmentType
 from harbor.models.job.config import JobConfig
 from harbor.models.trial.config import AgentConfig, EnvironmentConfig, TaskConfig, VerifierConfig
 from harbor.models.trial.result import TimingInfo, TrialResult
+from harbor.publisher.packager import Packager
 from harbor.trial.hooks import TrialHookEvent
 from harbor.utils.logger import logger as harbor_logger
 from pydantic import ValidationError
@@ -43,6 +45,22 @@ class _NoProgress(Progress):
 
 
 harbor.job.Progress = _NoProgress  # type: ignore[attr-defined]
+
+_hash_of = Packager.compute_content_hash
+
+
+@lru_cache(maxsize=256)
+def _hash_once(task_dir: Path, _: tuple[int, int]) -> tuple[str, list[Path]]:
+    return _hash_of(task_dir)
+
+
+def _content_hash(task_dir: Path) -> tuple[str, list[Path]]:
+    """Harbor hashes a task twice per trial, for lock files of jobs that we throw away; prepared tasks never change."""
+    status = task_dir.stat()
+    return _hash_once(task_dir, (status.st_ino, status.st_mtime_ns))
+
+
+Packager.compute_content_hash = staticmethod(_content_hash)  # type: ignore[method-assign]
 
 
 @dataclass(frozen=True)
@@ -124,8 +142,23 @@ async def run_trial(
         cause, folder = _cause(error), _trial_dir(scratch / name)
         failure = (type(cause).__name__, str(cause))
         return TrialOutcome(folder, _written_result(folder) or _unwritten(begun), failure, traceback.format_exc())
+    finally:
+        _forget_loggers(scratch / name)
     result = outcome.trial_results[0] if outcome.trial_results else None
     return TrialOutcome(_trial_dir(scratch / name), result, None if result else ("JobError", "Harbor ran no trial"))
+
+
+def _forget_loggers(job_dir: Path) -> None:
+    """Harbor names loggers after trials, and Python keeps every logger there ever was."""
+    trial = _trial_dir(job_dir)
+    if trial is None:
+        return
+    known = logging.Logger.manager.loggerDict
+    gone = [known.pop(name) for name in list(known) if trial.name in name]
+    for place in list(known.values()):
+        if isinstance(place, logging.PlaceHolder):
+            for logger in gone:
+                place.loggerMap.pop(cast(logging.Logger, logger), None)
 
 
 def _written_result(trial_dir: Path | None) -> TrialResult | None:

@@ -7,6 +7,7 @@ import platform
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
@@ -252,6 +253,7 @@ def _lock(
     )
 
 
+@cache
 def versions() -> dict[str, str]:
     """What ran: loopscope, harbor, python."""
     return {"loopscope": version("loopscope"), "harbor": version("harbor"), "python": platform.python_version()}
