@@ -323,3 +323,20 @@ def test_a_spelled_name_is_one_line_and_moves_no_terminal(text):
     spelled = spell(os.fsdecode(text.encode("utf-8", "replace")))
     assert len(spelled.splitlines()) == 1
     assert not any(ord(letter) < 32 or 0x7F <= ord(letter) < 0xA0 for letter in spelled)
+
+
+@pytest.mark.parametrize(
+    "text", ["[]", "null", '{"schema_version": "x"}', "[" * 100_000, "{}", '"', '{"schema_version": 1}']
+)
+def test_a_record_of_any_text_is_a_finding_and_no_crash(study, text):
+    for name in ("manifest.json", "unit.json"):
+        (study / RUN / name).unlink()
+    (study / RUN / "record.json").write_text(text)
+    assert f"{RUN}/record.json" in {f.place for f in check(study).of(Severity.DAMAGED)}
+
+
+def test_a_giant_in_the_place_of_a_document_is_not_read(study):
+    with (study / RUN / "record.json").open("wb") as file:
+        file.truncate(1 << 40)
+    (finding,) = [f for f in check(study, hasher=None).findings if f.place == f"{RUN}/record.json"]
+    assert "larger than any document" in finding.what

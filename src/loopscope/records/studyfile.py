@@ -12,6 +12,8 @@ from loopscope.models import StudySpec
 from loopscope.records.durable import explain
 
 STUDY_FILE = "study.yaml"
+MAX_STUDY_FILE = 4 << 20
+"""Bytes."""
 
 
 class StudyError(Exception):
@@ -48,6 +50,10 @@ def load_study(file: Path) -> StudySpec:
     Raises:
         StudyError: not YAML, or a field does not fit; names file, line or field, and the remedy.
     """
+    if file.exists() and (not file.is_file() or file.stat().st_size > MAX_STUDY_FILE):
+        raise StudyError(
+            f"{file}: is no plain file of at most {MAX_STUDY_FILE >> 20} MiB; a study file is a short text"
+        )
     try:
         data = yaml.safe_load(file.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
@@ -57,6 +63,8 @@ def load_study(file: Path) -> StudySpec:
         where = f" line {mark.line + 1}, column {mark.column + 1}" if mark else ""
         problem = " ".join(str(getattr(error, "problem", error)).split())
         raise StudyError(f"{file}:{where}: not valid YAML: {problem}") from None
+    except (ValueError, RecursionError) as error:  # no date, a number of thousands of digits, nesting without end
+        raise StudyError(f"{file}: a value cannot be read: {' '.join(str(error).split())[:200]}") from None
     if not isinstance(data, dict):
         raise StudyError(f"{file}: a study is a mapping with name, tasks, agents and seeds; this is {_kind(data)}")
     try:

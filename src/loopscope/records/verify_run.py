@@ -10,7 +10,7 @@ from pathlib import Path
 from pydantic import BaseModel
 
 from loopscope.models import Part, PreparedTask, RunEvidence, RunRecord, RunStatus, StateScore, StudyLock, UnitFile
-from loopscope.models.seal import must_be_sealed, unseal
+from loopscope.models.seal import unseal
 from loopscope.records.completeness import wanting
 from loopscope.records.durable import RecordError, is_scratch, read_model, read_plain
 from loopscope.records.finding import Finding, damaged, incomplete, note
@@ -78,11 +78,9 @@ class RunCheck:
         """False for a run that the first version wrote: it has neither a manifest nor seals."""
         if kind_of(self._folder / MANIFEST):
             return True
-        try:
-            body, whole = unseal(read_plain(self._folder / "record.json"))
-            return whole is not None or must_be_sealed(RunRecord, body)
-        except (OSError, ValueError):
+        if isinstance(self._record, RecordError):
             return True
+        return unseal(read_plain(self._folder / "record.json"))[1] is not None  # a later version would not be read
 
     @cached_property
     def _record(self) -> RunRecord | RecordError:
