@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import json
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
-from toy_study import START, run, write_task
+from toy_study import START, VERIFIER, run, write_task
 
 from loopscope.engine.events import Event, Phase, silent
 from loopscope.engine.scoring import Scorer
 from loopscope.engine.study import run_study
-from loopscope.models import RunStatus, VerificationStatus
-from loopscope.records import StudyError
+from loopscope.models import RunStatus, UnitFile, VerificationStatus
+from loopscope.records import read_model
 
 pytestmark = pytest.mark.sandbox
 
@@ -231,11 +232,54 @@ def test_a_broken_record_loses_nothing_else(study):
     tally = asyncio.run(Scorer(store, plan.spec, events.append).score_all())
     assert tally.verifications == 1
     assert any("record.json" in event.message and event.problem for event in events)
-    with pytest.raises(StudyError, match=r"toy__a__s1/record\.json: .*; restore it, or move .*toy__a__s1 away"):
-        asyncio.run(run_study(plan, silent))
+    assert plan.unfinished() == [], "doing it again would replace what lies beside the record"
     assert (store.run("toy__a__s1").path / "scores/final.json").is_file()
+    run(replace(plan, again=frozenset({"toy__a__s1"})))
+    assert store.run("toy__a__s1").record.tries == 2
+    assert (store.run("toy__a__s1").path / "attempts/1/record.json").read_text() == "{"
+    assert (store.run("toy__a__s1").path / "attempts/1/scores/final.json").is_file()
     store.run("toy__a__s1").path.rename(store.path / "aside")
     assert [r.run_id for r in plan.unfinished()] == ["toy__a__s1"]
+
+
+def test_a_record_tells_its_unit_and_its_tries(study):
+    plan = study({"a": {"commands": [START]}, "n": "nop", "o": "oracle"})
+    store = run(plan)
+    for planned in plan.runs:
+        found = store.run(planned.run_id)
+        assert (found.record.unit, found.record.tries) == (planned.unit.digest, 1)
+        assert read_model(found.path / "unit.json", UnitFile).unit == planned.unit
+        if planned.kind.harness:
+            assert found.record.harness == planned.kind.harness
+
+
+def test_a_longer_deadline_does_timeouts_again_and_nothing_else(study, tmp_path):
+    slow = "sleep 2\n" + VERIFIER
+    tasks = [write_task(tmp_path / "slow", slow, verifier_timeout=1.0), write_task(tmp_path / "quick")]
+    store = run(study({"n": "nop"}, tasks))
+    assert [v.status for v in store.run("slow__nop__s1").score("final").verifications] == [VerificationStatus.TIMEOUT]
+    plan = study({"n": "nop"}, tasks, scoring={"timeout_multiplier": 20})
+    result = asyncio.run(run_study(plan, silent))
+    assert (result.rollouts, result.tally.verifications) == (0, 1)
+    assert [v.status for v in store.run("slow__nop__s1").score("final").verifications] == [VerificationStatus.OK]
+    more = study({"n": "nop"}, tasks, scoring={"timeout_multiplier": 20, "repeats": 2})
+    assert asyncio.run(run_study(more, silent)).tally.verifications == 2
+    fewer = study({"n": "nop"}, tasks)
+    assert asyncio.run(run_study(fewer, silent)).tally.verifications == 0
+    assert len(store.run("quick__nop__s1").score("final").verifications) == 2, "nothing is lost"
+
+
+def test_an_agent_that_blames_its_provider_gets_few_draws(study):
+    """Three tries in which it worked, and the last one is graded as it stands."""
+    agent = {"commands": [START, "echo 0.4 > value.txt"], "provider_error": "ApiUsageLimitError"}
+    plan = study({"a": agent})
+    for tries, status in enumerate([RunStatus.ENVIRONMENT_ERROR] * 2 + [RunStatus.AGENT_ERROR], 1):
+        asyncio.run(run_study(plan, silent))
+        record = plan.store.run("toy__a__s1").record
+        assert (record.tries, record.status) == (tries, status)
+    assert plan.unfinished() == []
+    assert plan.store.run("toy__a__s1").score("final").value == Decimal("0.4")
+    assert len(list((plan.store.run("toy__a__s1").path / "attempts").iterdir())) == 2
 
 
 def test_the_agent_gets_its_secret_and_no_file_does(study, tmp_path, monkeypatch):

@@ -89,7 +89,7 @@ class Decision:
         """How often, and what comes then, in words."""
         if self.fate is not Fate.RETRIED:
             return ""
-        parts = [f"{self.draws} tries with work of the agent's, then graded"] if self.draws else []
+        parts = [f"{self.draws} draws, then graded"] if self.draws else []
         parts += [f"{self.tries} tries, then invalid"] if self.tries else []
         return "; ".join(parts) or "no bound"
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from loopscope.models import PreparedTask
 from loopscope.records import RecordError, read_model
+from loopscope.records.durable import make_dirs, sync_directory
 from loopscope.tasks.copying import tree_hash
 
 RETIRED = "retired"
@@ -23,21 +24,10 @@ _UNKNOWN = "unknown"
 
 def move(source: Path, target: Path) -> None:
     """Give a file or directory another place on the same file system, durably. The target's folder is made."""
-    made = [folder for folder in (target.parent, *target.parent.parents) if not folder.exists()]
-    target.parent.mkdir(parents=True, exist_ok=True)
-    for folder in made:
-        _sync(folder.parent)
+    make_dirs(target.parent)
     source.rename(target)
-    _sync(target.parent)
-    _sync(source.parent)
-
-
-def _sync(folder: Path) -> None:
-    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
+    sync_directory(target.parent)
+    sync_directory(source.parent)
 
 
 def place_of_run(study: Path, run_id: str, digest: str | None) -> Path:

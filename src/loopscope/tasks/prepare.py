@@ -144,7 +144,7 @@ def _check_unchanged(target: Path, prepared: PreparedTask) -> None:
     raise TaskError(
         target,
         f"differs from what {prepared.source} would be prepared as now (task, budget or record-keeping changed)",
-        remedy="a study's tasks never change under it: restore them, or start a study in a new directory",
+        remedy="prepared tasks never change under a study: restore it, or move it away and it is prepared again",
     )
 
 
