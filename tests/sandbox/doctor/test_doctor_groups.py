@@ -1,9 +1,10 @@
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
-from made_root import DISK, OVERLAY, V2, made
+from made_root import DISK, OVERLAY, V2, made, program
 
 from loopscope.sandbox.doctor import Finding, Machine, State, machine_memory, processors
 from loopscope.sandbox.doctor.groups import look_disk_means, look_groups
@@ -54,6 +55,24 @@ def test_docker_mounts_them_read_only(tmp_path: Path) -> None:
     found = row(made(tmp_path, files, uid=0))
     assert found.state is State.MISSING and "memory, pids, cpu: mounted read-only" in found.fact
     assert "docker run --privileged" in found.remedy
+
+
+@pytest.mark.parametrize("helper", ["sudo", "su"])
+def test_a_shell_is_let_into_groups_of_its_own(tmp_path: Path, helper: str) -> None:
+    """Root's part is replaced by a shell of ours that does what the command says, below a made-up hierarchy."""
+    files = {"/proc/self/mountinfo": DISK + V2.format(mode="rw"), "/proc/self/cgroup": "0::/\n"}
+    machine = made(tmp_path, files)
+    if helper == "su":
+        (tmp_path / "usr/bin/sudo").unlink()
+    (command,) = row(machine).commands
+    assert command.startswith(helper)
+    root = {"sudo": '"$@"', "su": 'shift; script=$1; shift 2; sh -c "$script" "$@"'}[helper]
+    program(tmp_path / "fake" / helper, root)
+    program(tmp_path / "fake" / "chown", "true")
+    here = command.replace("/sys/fs/cgroup", f"{tmp_path}/sys/fs/cgroup")
+    env = {"PATH": f"{tmp_path}/fake:/usr/bin:/bin"}
+    shell = subprocess.run(["sh", "-c", f"{here}; echo $$"], env=env, capture_output=True, text=True, check=True)
+    assert (tmp_path / "sys/fs/cgroup/loopscope-1000/cgroup.procs").read_text() == shell.stdout
 
 
 def test_no_groups_at_all(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import contextlib
 import os
 import select
+import shlex
 from pathlib import Path
 
 import pytest
@@ -80,7 +81,7 @@ def test_docker_without_a_daemon(tmp_path: Path) -> None:
     (row,) = look_docker(machine)
     assert row.state is State.MISSING and "no daemon that answers: Cannot connect" in row.fact
     machine = with_programs(tmp_path, docker="echo 'permission denied while trying to connect' >&2; exit 1")
-    assert next(iter(look_docker(machine))).commands == ("sudo usermod -aG docker $(id -un)",)
+    assert next(iter(look_docker(machine))).commands == (f"sudo usermod -aG docker {machine.user}",)
     machine = with_programs(tmp_path, docker="[ $1 = version ] && echo 28.1.0 || exit 1")
     assert "without the compose plugin" in next(iter(look_docker(machine))).fact
     machine = with_programs(tmp_path, docker="[ $1 = version ] && echo 28.1.0 || echo 2.35.1")
@@ -126,6 +127,16 @@ def test_root_needs_no_sudo_and_fresh_lists_no_update(tmp_path: Path) -> None:
     machine = made(tmp_path, {"/var/lib/apt/lists/deb_main_Packages": ""}, uid=0, env={"PATH": ""})
     assert distribution(machine).install("git") == ("apt-get install -y git",)
     assert distribution(made(tmp_path / "other", {}, env={"PATH": ""})).install("git") == ()
+
+
+def test_without_sudo_there_is_su(tmp_path: Path) -> None:
+    machine = made(tmp_path, {"/usr/bin/apt-get": ""}, env={"PATH": ""})
+    (tmp_path / "usr/bin/apt-get").chmod(0o755)
+    (tmp_path / "usr/bin/sudo").unlink()
+    (command,) = distribution(machine).install("git")
+    assert shlex.split(command) == ["su", "-c", "apt-get update && apt-get install -y git"]
+    program(tmp_path / "usr/bin/doas", "false")
+    assert machine.as_root("a", "b") == "doas a && doas b"
 
 
 def test_every_tool_has_a_package() -> None:

@@ -15,21 +15,21 @@ from loopscope.sandbox.doctor import (
     surroundings,
     timing,
 )
-from loopscope.sandbox.doctor.finding import Area, Check, Need
+from loopscope.sandbox.doctor.finding import DECIDING_SEC, Area, Check, Need
 
 
 def checks(place: Path | None = None) -> list[Check]:
     """Everything that is looked at. `place`: where a study's results will go (the current directory)."""
     return [
-        Check(Area.SANDBOX, namespaces.START, start.look_start, Need.REQUIRED),
+        Check(Area.SANDBOX, namespaces.START, start.look_start, Need.REQUIRED, DECIDING_SEC),
         Check(Area.SANDBOX, "bubblewrap", start.look_bwrap, Need.REQUIRED),
-        Check(Area.SANDBOX, namespaces.USERNS, namespaces.look, Need.REQUIRED),
+        Check(Area.SANDBOX, namespaces.USERNS, namespaces.look, Need.REQUIRED, DECIDING_SEC),
         Check(Area.SANDBOX, "policies", namespaces.look_policies),
         Check(Area.SANDBOX, "surroundings", surroundings.look),
         Check(Area.LIMITS, "limits", limits.look),
         Check(Area.LIMITS, "control groups", groups.look_groups, Need.OPTIONAL),
         Check(Area.LIMITS, "loop images", groups.look_disk_means, Need.OPTIONAL),
-        Check(Area.LOOPSCOPE, "Harbor", ourselves.look_harbor, Need.REQUIRED),
+        Check(Area.LOOPSCOPE, "Harbor", ourselves.look_harbor, Need.REQUIRED, DECIDING_SEC),
         Check(Area.LOOPSCOPE, "Python", ourselves.look_python, Need.REQUIRED),
         Check(Area.LOOPSCOPE, "sandbox's python", ourselves.look_toolchain, Need.OPTIONAL),
         Check(Area.LOOPSCOPE, "texts", ourselves.look_texts, Need.OPTIONAL),

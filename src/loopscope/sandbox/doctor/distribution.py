@@ -71,13 +71,12 @@ _NAMES: dict[str, dict[str, str]] = {
 class Distribution:
     """The system's name and how it installs."""
 
+    machine: Machine
     name: str
     """For people, such as `Debian GNU/Linux 12 (bookworm)`."""
     ident: str = ""
     """`ID` of os-release: debian, ubuntu, fedora, ..."""
     manager: str | None = None
-    root: bool = True
-    """Whether this user is root."""
     stale: bool = False
     """The manager knows no packages yet (Debian's container images come without lists)."""
 
@@ -87,27 +86,24 @@ class Distribution:
             return ()
         names = _NAMES.get(self.manager, {})
         words = dict.fromkeys(names.get(package, package) for package in debian)
-        sudo = "" if self.root or self.manager == "brew" else "sudo "
-        command = f"{sudo}{_MANAGERS[self.manager]} {shlex.join(words)}"
-        return (f"{sudo}apt-get update && {command}",) if self.stale else (command,)
+        command = f"{_MANAGERS[self.manager]} {shlex.join(words)}"
+        if self.manager == "brew":
+            return (command,)
+        return (self.machine.as_root(*(("apt-get update",) if self.stale else ()), command),)
 
 
 def distribution(machine: Machine) -> Distribution:
     """Read from os-release and from which package manager is there."""
     fields = os_release(machine)
-    places = ":".join([machine.env.get("PATH", ""), *(str(machine.path(place)) for place in _SYSTEM)])
-    manager = next((m for m in _MANAGERS if machine.which(m, places)), None)
+    manager = next((m for m in _MANAGERS if machine.which_anywhere(m)), None)
     lists = [n for n in machine.names("/var/lib/apt/lists") if n not in ("lock", "partial", "auxfiles")]
     return Distribution(
+        machine=machine,
         name=fields.get("PRETTY_NAME") or fields.get("NAME") or "an unknown system",
         ident=fields.get("ID", ""),
         manager=manager,
-        root=machine.uid == 0,
         stale=manager == "apt-get" and not lists,
     )
-
-
-_SYSTEM = ("/usr/bin", "/bin", "/usr/sbin", "/sbin", "/opt/homebrew/bin")
 
 
 def pip_install(package: str) -> str:

@@ -9,6 +9,8 @@ from enum import StrEnum
 from loopscope.sandbox.doctor.machine import Machine
 
 TIMEOUT_SEC = 5.0
+DECIDING_SEC = 15.0
+"""For what decides whether studies run: on a busy machine a slow answer must not be taken for none."""
 
 
 class State(StrEnum):

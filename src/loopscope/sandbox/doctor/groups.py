@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -113,9 +114,10 @@ def _delegation(machine: Machine, lacking: dict[str, Group | None], outer: Surro
         handed = machine.text(f"/sys/fs/cgroup/user.slice/user-{machine.uid}.slice/cgroup.controllers")
         if handed is not None and not set(lacking) <= set(handed.split()):
             commands = [
-                f"sudo mkdir -p {_DROP_IN}",
-                f"printf '[Service]\\nDelegate=cpu cpuset io memory pids\\n' | sudo tee {_DROP_IN}/delegate.conf",
-                f"sudo systemctl daemon-reload && sudo systemctl restart user@{machine.uid}.service",
+                machine.as_root(f"mkdir -p {_DROP_IN}"),
+                "printf '[Service]\\nDelegate=cpu cpuset io memory pids\\n' | "
+                + machine.as_root(f"tee {_DROP_IN}/delegate.conf"),
+                machine.as_root("systemctl daemon-reload", f"systemctl restart user@{machine.uid}.service"),
                 *commands,
             ]
         return "start loopscope in a group of its own:", tuple(commands)
@@ -130,8 +132,12 @@ def _delegation(machine: Machine, lacking: dict[str, Group | None], outer: Surro
     if machine.uid != 0 and any(group for group in lacking.values()):
         own = f"loopscope-{machine.uid}"
         paths = dict.fromkeys(f"{group.path.rstrip('/')}/{own}" for group in lacking.values() if group)
-        command = f"for g in {' '.join(paths)}; do sudo mkdir -p $g; sudo chown -R {machine.uid} $g; "
-        command += "echo $$ | sudo tee $g/cgroup.procs >/dev/null; done"
+        script = (
+            f"for g in {' '.join(paths)}; do mkdir -p $g; chown -R {machine.uid} $g; echo $0 >$g/cgroup.procs; done"
+        )
+        command = f"{machine.as_root(f'sh -c {shlex.quote(script)}')} $$"
+        if command.startswith("su "):  # its words come after those of its own shell
+            command = f"su -c {shlex.quote(script)} root $$"
         return "have groups of your own made, and let this shell enter them:", (command,)
     return "mount them, as root:", ("mount -t cgroup2 none /sys/fs/cgroup",)
 

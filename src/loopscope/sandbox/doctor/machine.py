@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import pwd
 import selectors
+import shlex
 import shutil
 import signal
 import subprocess
@@ -15,6 +17,7 @@ from pathlib import Path
 
 _MAX_BYTES = 1 << 18
 _ANSWER_SEC = 5.0
+_SYSTEM = ("/usr/bin", "/bin", "/usr/sbin", "/sbin", "/opt/homebrew/bin")
 _QUIET = {
     "LANG": "C.UTF-8",
     "TERM": "dumb",
@@ -75,9 +78,27 @@ class Machine:
         """Where a program lies, on this user's PATH unless another is given."""
         return shutil.which(program, path=self.env.get("PATH", "") if path is None else path)
 
-    def as_root(self, command: str) -> str:
-        """The command with what makes it run as root."""
-        return command if self.uid == 0 else f"sudo {command}"
+    def which_anywhere(self, program: str) -> str | None:
+        """On PATH or, however short that is, in the system's own directories."""
+        places = [self.env.get("PATH", ""), *(str(self.path(place)) for place in _SYSTEM)]
+        return self.which(program, ":".join(places))
+
+    def as_root(self, *commands: str) -> str:
+        """The commands, one after the other, with what makes this user's shell run them as root."""
+        if self.uid == 0:
+            return " && ".join(commands)
+        for helper in ("sudo", "doas"):
+            if self.which_anywhere(helper):
+                return " && ".join(f"{helper} {command}" for command in commands)
+        return f"su -c {shlex.quote(' && '.join(commands))}"
+
+    @property
+    def user(self) -> str:
+        """The name of the user; the number where none is known."""
+        try:
+            return pwd.getpwuid(self.uid).pw_name
+        except KeyError:
+            return str(self.uid)
 
 
 @dataclass(frozen=True)

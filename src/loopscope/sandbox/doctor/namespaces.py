@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from loopscope.sandbox import bwrap
-from loopscope.sandbox.doctor.finding import Area, Finding, Need, State
+from loopscope.sandbox.doctor.finding import DECIDING_SEC, Area, Finding, Need, State
 from loopscope.sandbox.doctor.machine import Machine, ask
 from loopscope.sandbox.doctor.surroundings import surroundings
 from loopscope.sandbox.errors import SandboxError
@@ -113,7 +113,7 @@ def _apparmor(machine: Machine) -> Mend:
 
 def look(machine: Machine) -> Iterator[Finding]:
     """The real try, as deep as a sandbox and one more inside it need."""
-    answer = ask([sys.executable, "-I", "-S", "-c", _TRY, "1"], machine.env)
+    answer = ask([sys.executable, "-I", "-S", "-c", _TRY, "1"], machine.env, DECIDING_SEC - 0.5)
     if answer is None:
         yield Finding(Area.SANDBOX, USERNS, State.UNKNOWN, f"{sys.executable} does not start", need=Need.REQUIRED)
         return

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from loopscope.sandbox.doctor.distribution import distribution
-from loopscope.sandbox.doctor.finding import Area, Check, Finding, Need, State
+from loopscope.sandbox.doctor.finding import DECIDING_SEC, Area, Check, Finding, Need, State
 from loopscope.sandbox.doctor.machine import Machine, ask
 from loopscope.sandbox.requirements import package_of
 from loopscope.sandbox.rootfs import SYSTEM_PATH
@@ -165,7 +165,7 @@ def look_docker(machine: Machine) -> Iterator[Finding]:
 
 def _start_docker(machine: Machine, said: str) -> tuple[str, tuple[str, ...]]:
     if "permission denied" in said:
-        return "let this user use it, then log in again:", ("sudo usermod -aG docker $(id -un)",)
+        return "let this user use it, then log in again:", (machine.as_root(f"usermod -aG docker {machine.user}"),)
     if machine.exists("/run/systemd/system"):
         return "", (machine.as_root("systemctl enable --now docker"),)
     return "start the daemon, or name one that runs elsewhere in DOCKER_HOST:", (machine.as_root("dockerd &"),)
@@ -223,7 +223,7 @@ def look_browser(machine: Machine) -> Iterator[Finding]:
         yield Finding(Area.TESTS, "browser", State.OK if version else State.WEAK, fact, need=Need.OPTIONAL)
         return
     system = distribution(machine)
-    snap = ("sudo snap install chromium",) if system.ident == "ubuntu" else ()
+    snap = (machine.as_root("snap install chromium"),) if system.ident == "ubuntu" else ()
     lacks = " and no ".join(name for name, there in (("chromium", browser), ("chromedriver", driver)) if not there)
     yield Finding(
         Area.TESTS,
@@ -236,7 +236,7 @@ def look_browser(machine: Machine) -> Iterator[Finding]:
     )
 
 
-def python_says(machine: Machine, code: str, timeout: float = 4.5) -> tuple[int, str]:
+def python_says(machine: Machine, code: str, timeout: float = DECIDING_SEC - 0.5) -> tuple[int, str]:
     """Exit code and last line of a piece of Python in a process of its own, under this interpreter."""
     answer = ask([sys.executable, "-c", code], machine.env, timeout)
     if answer is None:

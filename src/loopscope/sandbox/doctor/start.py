@@ -9,7 +9,7 @@ from pathlib import Path
 
 from loopscope.sandbox import bwrap, probe
 from loopscope.sandbox.doctor.distribution import distribution, pip_install
-from loopscope.sandbox.doctor.finding import TIMEOUT_SEC, Area, Finding, Need, State
+from loopscope.sandbox.doctor.finding import DECIDING_SEC, Area, Finding, Need, State
 from loopscope.sandbox.doctor.machine import Machine, ask
 from loopscope.sandbox.doctor.namespaces import START, blocked_by
 from loopscope.sandbox.doctor.surroundings import surroundings
@@ -58,7 +58,7 @@ class Inside:
 
 
 async def _start() -> Inside:
-    async with asyncio.timeout(TIMEOUT_SEC - 0.5), probe.started() as (runner, ids):
+    async with asyncio.timeout(DECIDING_SEC - 0.5), probe.started() as (runner, ids):
         _, said, _ = await runner.run(["/bin/sh", "-c", _LOOK], env={"PATH": "/usr/bin:/bin"}, timeout=3)
     seen: dict[str, list[str]] = {}
     for line in said.splitlines():
@@ -76,7 +76,7 @@ def look_start(machine: Machine) -> Iterator[Finding]:
             Area.SANDBOX,
             START,
             State.UNKNOWN,
-            f"no answer in {TIMEOUT_SEC:g} s",
+            f"no answer in {DECIDING_SEC:g} s",
             cost="local studies may not run",
             remedy="see what hangs: `bwrap --unshare-all --ro-bind / / true`",
             need=Need.REQUIRED,
