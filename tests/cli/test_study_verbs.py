@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 import zstandard
-from cli_study import error_line
+from cli_study import error_line, scripted, write_study
 from study_v1 import unpack
+from toy_study import START
 from whole_study import snapshot, whole_study
 
 from loopscope.records import StudyStore
@@ -139,3 +140,25 @@ def test_what_an_archive_says_moves_no_terminal(cli, tmp_path):
     (tmp_path / "x").write_bytes(zstandard.compress((tmp_path / "t").read_bytes()) + _TRAILER)
     line = error_line(cli("study", "import", "x", check=2))
     assert line.isprintable()
+
+
+@pytest.mark.sandbox
+@pytest.mark.slow
+def test_what_the_engine_leaves_is_whole_and_goes_on_elsewhere(cli, tmp_path):
+    write_study(tmp_path, [scripted("a", START, "echo 0.5 > value.txt && git commit -qam 'round 1: change=x'"), "nop"])
+    cli("run", "s.yaml")
+    assert cli("study", "verify", "s").stdout == "2 runs looked at; 0 damaged, 0 incomplete, 0 note\n"
+    cli("study", "export", "s", "--without", "native")
+    cli("study", "import", "s.loopscope.tar.zst", "--into", "back")
+    assert cli("study", "verify", "back").exit_code == 0
+    assert json.loads(cli("score", "back", "--json").stdout)["verifications"] == 0
+    for folder in ("s", "back"):
+        cli("analyze", folder)
+    assert snapshot(tmp_path / "back/tables") == snapshot(tmp_path / "s/tables")
+    shutil.rmtree(tmp_path / "s/runs/toy__nop__s1")
+    assert "runs/toy__nop__s1: no such directory" in cli("study", "verify", "s", check=1).stdout
+    cli("run", "s.yaml")
+    cli("study", "verify", "s")
+    cli("study", "gc", "s", "--workspaces", "--native", "--yes")
+    cli("study", "verify", "s")
+    assert json.loads(cli("run", "s.yaml", "--json").stdout)["rollouts_done_now"] == 0
