@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from loopscope.models import Limit, LimitState
 from loopscope.sandbox import cgroup, limits, toolchain
 from loopscope.sandbox.environment import LocalEnvironment
 from loopscope.sandbox.errors import SandboxError
-from loopscope.sandbox.keeper import seccomp
+from loopscope.sandbox.keeper import bounds, seccomp
 
 pytestmark = pytest.mark.sandbox
 
@@ -163,6 +164,31 @@ while True:
     except OSError:
         time.sleep(0.001)
 """
+
+
+@pytest.mark.parametrize("strength", STRENGTHS)
+def test_nested_namespaces_do_not_get_around_it(tmp_path: Path, strength: str) -> None:
+    @limited(strength)
+    async def body(env: LocalEnvironment, where: Path) -> None:
+        code = FORKS.replace("os.kill(-1, 9)", "")
+        result = await env.exec(f"unshare -r unshare -r python3 - <<'E'\n{code}E\n", timeout_sec=20)
+        assert (result.stdout or "").startswith("refused 11"), result
+        await survives(env)
+
+    body(tmp_path)
+
+
+def test_the_watchdog_costs_next_to_nothing(tmp_path: Path) -> None:
+    """Its own processor time, as it counts it, against the time that passed; one tick in ten may be an expensive one."""
+
+    @limited("watchdog")
+    async def body(env: LocalEnvironment, where: Path) -> None:
+        begin = time.monotonic()
+        await says(env, "for i in 1 2 3 4 5 6 7 8; do sleep 3 & done; wait")
+        seen = bounds.read_board(env._limits.board)  # type: ignore[union-attr]
+        assert seen["ticks"] > 1 and seen["watch_usec"] < 0.01e6 * (time.monotonic() - begin) + 5000
+
+    body(tmp_path)
 
 
 async def is_full(env: LocalEnvironment) -> bool:

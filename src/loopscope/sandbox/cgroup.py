@@ -68,7 +68,7 @@ def locate(mountinfo: str, membership: str, controller: str) -> _Hierarchy | Non
             continue
         root, mountpoint = (field.replace(r"\040", " ") for field in before.split(" ")[3:5])
         path = paths.get(controller if version == 1 else "", "")
-        inside = os.path.relpath(path, root) if path.startswith("/") else ".."
+        inside = os.path.relpath(path, root) if path.startswith("/") and ".." not in path.split("/") else ".."
         if not inside.startswith(".."):
             return _Hierarchy(version, Path(mountpoint, inside))
     return None

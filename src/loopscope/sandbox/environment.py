@@ -21,7 +21,7 @@ from loopscope.sandbox.dockerfile import Plan, read_dockerfile
 from loopscope.sandbox.errors import DockerfileError, SandboxError, SandboxGoneError, SandboxUnavailableError
 from loopscope.sandbox.files import Files
 from loopscope.sandbox.fill import Filler, check_tools
-from loopscope.sandbox.limits import DEFAULT_PIDS, MIN_PIDS, Asked, Limits, Strength, default_memory, survey
+from loopscope.sandbox.limits import DEFAULT_PIDS, MIN_PIDS, Asked, Limits, Strength, default_memory, enforced
 from loopscope.sandbox.namespace import Sandbox
 from loopscope.sandbox.output import OnText
 from loopscope.sandbox.rootfs import SYSTEM_PATH, Scratch, Users, private_root
@@ -108,7 +108,7 @@ class LocalEnvironment(BaseEnvironment):
     @classmethod
     def resource_capabilities(cls) -> EnvironmentResourceCapabilities:
         """What is enforced on this machine is claimed; nothing is ever reserved."""
-        held = {fact.resource for fact in survey() if fact.state is LimitState.ENFORCED}
+        held = enforced()
         return EnvironmentResourceCapabilities(
             cpu_limit="cpu" in held, memory_limit="memory" in held, fractional_cpus=True
         )

@@ -16,6 +16,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -85,14 +86,17 @@ def counts_by_namespace(release: str = platform.release()) -> bool:
     return found is not None and (int(found[1]), int(found[2])) >= (5, 14)
 
 
-def choose(asked: Asked, strength: Strength, one_id: bool) -> dict[str, Means]:
-    """The strongest permitted means for memory, pids and cpu. `one_id`: an ordinary user's sandbox."""
+def choose(asked: Asked, strength: Strength, one_id: bool, refused: str = "") -> dict[str, Means]:
+    """The strongest permitted means for memory, pids and cpu.
+
+    `one_id`: an ordinary user's sandbox. `refused`: what the kernel said when groups were to be made after all.
+    """
     if strength is Strength.NONE:
         off = Means(LimitState.ABSENT, "", "limits: none was asked for")
         return {"memory": off, "pids": off, "cpu": off}
     homes: dict[str, cgroup.Home] = {}
-    why = dict.fromkeys(cgroup.CONTROLLERS, "control groups were not to be used")
-    if strength is Strength.STRONGEST:
+    why = dict.fromkeys(cgroup.CONTROLLERS, refused or "control groups were not to be used")
+    if strength is Strength.STRONGEST and not refused:
         for name in cgroup.CONTROLLERS:
             found = cgroup.find(name)
             if isinstance(found, cgroup.Home):
@@ -144,8 +148,7 @@ class Limits:
         try:
             cgroup.prepare({name: means.home for name, means in self.means.items() if means.home is not None})
         except OSError as exc:
-            self.means = choose(asked, Strength.WATCHDOG, one_id)
-            self.refused = str(exc)
+            self.means = choose(asked, strength, one_id, f"control groups cannot be made ready: {exc}")
         name = cgroup.new_name()
         self._groups = {key: means.home.parent / name for key, means in self.means.items() if means.home is not None}
         self._cpus = self._processors()
@@ -274,3 +277,9 @@ def survey() -> tuple[Fact, ...]:
     why = seccomp.missing()
     facts.append(Fact("seccomp", LimitState.ABSENT if why else LimitState.ENFORCED, "" if why else "seccomp", why))
     return tuple(facts)
+
+
+@cache
+def enforced() -> frozenset[str]:
+    """The resources that are held here, beyond being watched."""
+    return frozenset(fact.resource for fact in survey() if fact.state is LimitState.ENFORCED)
