@@ -388,6 +388,15 @@ def test_stopped_without_delete_the_files_are_copied_out(tmp_path: Path) -> None
         assert (tmp_path / means / "logs/agent/g").read_text() == "2\n"
 
 
+def test_only_an_image_of_ours_is_given_up(tmp_path: Path) -> None:
+    for place in (tmp_path, Path("/"), Path("/dev")):
+        root = os.open(place, os.O_RDONLY)
+        if os.major(os.fstat(root).st_dev) != helper.LOOP_MAJOR:
+            with pytest.raises(ValueError, match="not the root"):
+                helper.give_up(root)
+        os.close(root)
+
+
 def test_a_limit_reads_as_json(tmp_path: Path) -> None:
     line = storage.Storage(storage.Kind.DIRECTORY, 5, ()).limit()
     assert json.loads(line.model_dump_json())["state"] == "watched" and line.hits == 0

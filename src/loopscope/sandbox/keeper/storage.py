@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 LOOP_CTL_GET_FREE, LOOP_CONFIGURE = 0x4C82, 0x4C0A
+LOOP_MAJOR, EXT4_ROOT = 7, 2
 LO_FLAGS_AUTOCLEAR, LO_FLAGS_DIRECT_IO = 4, 16
 EXT4_IOC_SHUTDOWN, WITHOUT_FLUSH = 0x8004587D, 2
 EXT4_OPTIONS = "noinit_itable,noauto_da_alloc,nobarrier,errors=remount-ro"
@@ -48,7 +49,13 @@ def used(root: int) -> tuple[int, int]:
 
 
 def give_up(root: int) -> None:
-    """Tell an ext4 that nothing of it is wanted any more, so that taking it down writes nothing back."""
+    """Tell an ext4 that nothing of it is wanted any more, so that taking it down writes nothing back.
+
+    Every access to it fails from then on. Never to be asked for but of an image of ours: refuses what cannot be one.
+    """
+    found = os.fstat(root)
+    if os.major(found.st_dev) != LOOP_MAJOR or found.st_ino != EXT4_ROOT:
+        raise ValueError("not the root of a file system on a loop device")
     try:
         fcntl.ioctl(root, EXT4_IOC_SHUTDOWN, struct.pack("I", WITHOUT_FLUSH))
     except OSError:
