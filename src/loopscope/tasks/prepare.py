@@ -150,7 +150,7 @@ def _check_unchanged(target: Path, prepared: PreparedTask) -> None:
 
 def _kept(record: Path, prepared: PreparedTask) -> PreparedTask:
     """The record that is there, which may name the source differently, where it is about the same task."""
-    remedy = "restore the file, or start a study in a new directory"
+    remedy = "restore the file, or move it and the directory beside it away and the task is prepared again"
     try:
         body, whole = unseal(record.read_bytes())
         kept = PreparedTask.model_validate_json(body)
