@@ -111,7 +111,7 @@ def test_a_study_never_changes_under_itself(source: TaskSource, tmp_path: Path, 
     else:
         other = prepared.model_copy(update={"content_hash": "0" * 64})
         (tmp_path / "study/tasks/mine.json").write_text(other.model_dump_json())
-    with pytest.raises(TaskError, match="away and (it|the task) is prepared again"):
+    with pytest.raises(TaskError, match=r"away and (it|the task) is prepared again"):
         prepare(source, tmp_path / "study", budget_sec=budget)
 
 
