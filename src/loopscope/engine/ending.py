@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from loopscope.engine.jobs import TrialOutcome
 from loopscope.engine.policy import NOT_STARTED, POLICY, SET_UP, Fate, is_draw, kind_of_failure
@@ -19,6 +20,7 @@ _SHORTEST_SECRET = 6
 """Characters; shorter values of an agent's environment are words like `1` or `true`, which occur anywhere."""
 
 Redact = Callable[[bytes], bytes]
+_CHUNK = 4 << 20
 
 
 @dataclass(frozen=True)
@@ -29,16 +31,37 @@ class Ending:
     problems: tuple[Problem, ...] = ()
 
 
-def redactor(secrets: list[str]) -> Redact:
-    """A function that blots the values of an agent's environment out of any bytes, the longest first."""
-    values = sorted({s.encode() for s in secrets if len(s) >= _SHORTEST_SECRET}, key=len, reverse=True)
+class Redactor:
+    """Blots the values of an agent's environment out of any bytes, the longest first."""
 
-    def redact(data: bytes) -> bytes:
-        for value in values:
+    def __init__(self, secrets: list[str]) -> None:
+        self._values = sorted({s.encode() for s in secrets if len(s) >= _SHORTEST_SECRET}, key=len, reverse=True)
+
+    def __call__(self, data: bytes) -> bytes:
+        """The bytes without the values."""
+        for value in self._values:
             data = data.replace(value, b"[REDACTED]")
         return data
 
-    return redact
+    def copy(self, source: BinaryIO, sink: BinaryIO) -> None:
+        """The same for files of any size, piece by piece; a value that lies across two pieces is found too."""
+        longest, rest = max(map(len, self._values), default=1), b""
+        while chunk := source.read(_CHUNK):
+            data = rest + chunk
+            cut = self._uncrossed(data, max(0, len(data) - longest + 1))
+            sink.write(self(data[:cut]))
+            rest = data[cut:]
+        sink.write(self(rest))
+
+    def _uncrossed(self, data: bytes, cut: int) -> int:
+        """The last place up to `cut` that no value lies across."""
+        while True:
+            across = [
+                at for v in self._values if (at := data.find(v, max(0, cut - len(v) + 1), cut + len(v) - 1)) != -1
+            ]
+            if not across:
+                return cut
+            cut = min(across)
 
 
 def problem(kind: str, stage: str, message: str, redact: Redact = bytes) -> Problem:

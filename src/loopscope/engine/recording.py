@@ -12,18 +12,20 @@ from pathlib import Path
 
 from harbor.models.trial.result import TrialResult
 
-from loopscope.engine.ending import Ending, Redact, earlier_tries, ending_of, ending_of_fault, problem, redactor
+from loopscope.engine.ending import Ending, Redactor, earlier_tries, ending_of, ending_of_fault, problem
 from loopscope.engine.harvest import LIMITS, TOO_LARGE, LimitsFile
 from loopscope.engine.identity import UNIT_FILE
 from loopscope.engine.jobs import TrialOutcome, between, seconds
 from loopscope.engine.plan import Plan, RunPlan, versions
 from loopscope.engine.reading import RepositoryReading, read_repository
 from loopscope.models import FileHash, Limit, Problem, RunRecord, Timings, UnitFile, Usage
-from loopscope.records import publish, read_model, remove_tree, scratch_name, write_bytes, write_model
+from loopscope.records import draft_model, publish, read_model, remove_tree, scratch_name, write_bytes
 from loopscope.records.manifest import write_manifest
 from loopscope.records.workspace import compress
 
 MAX_NATIVE_BYTES = 1 << 30
+MAX_NATIVE_FILES = 5_000
+"""Log files of an agent that are kept; each costs a flush to the disk."""
 _HARBOR_FILES = ("result.json", "trial.log", "config.json", "exception.txt")
 
 
@@ -46,16 +48,17 @@ def publish_run(
     target = plan.store.run(run.run_id).path
     folder = scratch_name(target)
     folder.mkdir(parents=True)
-    redact, harvest_started = redactor(secrets), datetime.now(UTC)
+    redact, harvest_started = Redactor(secrets), datetime.now(UTC)
     hashed: dict[str, FileHash] = {}
     try:
-        _keep_logs(outcome, folder, redact)
+        left_out = _keep_logs(outcome, folder, redact)
         if workspace.is_file():
             hashed["workspace.tar.zst"] = compress(workspace, folder / "workspace.tar.zst")
         _keep_earlier_attempts(target, folder)
         found = read_repository(folder, plan.store.baseline(run.task.info.name), run.task)
         if not run.kind.commits:
             found.problems = [p for p in found.problems if p.kind != "no_repository"]
+        found.problems += left_out
         earlier = earlier_tries(folder / "attempts")
         ending = (
             ending_of_fault(problem(fault.kind, fault.stage, fault.message, redact), earlier)
@@ -69,16 +72,16 @@ def publish_run(
                 redact=redact,
             )
         )
-        write_model(folder / UNIT_FILE, UnitFile(unit=run.unit))
+        draft_model(folder / UNIT_FILE, UnitFile(unit=run.unit))
         try:
             record = _record(plan, run, outcome, ending, found, folder, started, harvest_started)
-            write_model(folder / "record.json", record)
+            draft_model(folder / "record.json", record)
         except (ValueError, TypeError) as error:  # data that found a way into a field: the rest is kept all the same
             bad = problem("record_refused", "harvest", f"{type(error).__name__}: {error}", redact)
             ending = Ending(ending.status, (*ending.problems, bad))
             bare = TrialOutcome(outcome.trial_dir, None, outcome.failure)
             record = _record(plan, run, bare, ending, RepositoryReading(), folder, started, harvest_started)
-            write_model(folder / "record.json", record)
+            draft_model(folder / "record.json", record)
         write_manifest(folder, hashed)
         publish(folder, target)
     finally:
@@ -173,21 +176,28 @@ def _amount(number: int | None) -> int | None:
     return number if number is not None and number >= 0 else None
 
 
-def _keep_logs(outcome: TrialOutcome, folder: Path, redact: Redact) -> None:
-    """The agent's own logs and Harbor's, plain files only: links and pipes in them are the agent's."""
+def _keep_logs(outcome: TrialOutcome, folder: Path, redact: Redactor) -> list[Problem]:
+    """The agent's own logs and Harbor's, plain files only: links and pipes in them are the agent's.
+
+    Returns what to say of those that are not kept.
+    """
     if outcome.details:
         details = outcome.details.encode("utf-8", "backslashreplace")
         write_bytes(folder / "harbor" / "exception.txt", redact(details))
     trial = outcome.trial_dir
     if trial is None:
-        return
-    left = MAX_NATIVE_BYTES
+        return []
+    bytes_left, files_left, left_out = MAX_NATIVE_BYTES, MAX_NATIVE_FILES, 0
     for root, _, names in os.walk(trial / "agent"):
         for name in sorted(names):
             source = Path(root) / name
-            if source.is_symlink() or not source.is_file() or (size := source.stat().st_size) > left:
+            if source.is_symlink() or not source.is_file():
                 continue
-            left -= size
+            size = source.stat().st_size
+            if size > bytes_left or not files_left:
+                left_out += 1
+                continue
+            bytes_left, files_left = bytes_left - size, files_left - 1
             _copy(source, folder / "native" / source.relative_to(trial / "agent"), redact)
     for name in _HARBOR_FILES:
         if (trial / name).is_file():
@@ -195,11 +205,16 @@ def _keep_logs(outcome: TrialOutcome, folder: Path, redact: Redact) -> None:
     transcript = folder / "native" / "trajectory.json"
     if transcript.is_file():
         transcript.rename(folder / "transcript.json")
+    if not left_out:
+        return []
+    bounds = f"{MAX_NATIVE_FILES} files and {MAX_NATIVE_BYTES >> 30} GiB are kept"
+    return [problem("logs_left_out", "harvest", f"{left_out} of the agent's log files are left out: {bounds}")]
 
 
-def _copy(source: Path, target: Path, redact: Redact) -> None:
+def _copy(source: Path, target: Path, redact: Redactor) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_bytes(redact(source.read_bytes()))
+    with source.open("rb") as content, target.open("wb") as copy:
+        redact.copy(content, copy)
 
 
 def _keep_earlier_attempts(target: Path, folder: Path) -> None:
