@@ -140,7 +140,7 @@ async def measure(folder: Path, trials: int, concurrency: int, score: bool) -> N
     print(f"CPU of this process over the floor: {rollouts.own_cpu_sec / mean:.2f}")
     if 200 in memory:
         print(f"memory between trial 200 and the last: {max(memory.values()) - memory[200]:+.1f} MB")
-    _tell_left(before.left(Leftovers.now(folder), expected=(plan.store.path / "runs", plan.store.path / "baseline")))
+    _tell_left(before.left(Leftovers.now(folder), expected=(plan.store.path / "runs", plan.store.baseline("toy"))))
 
 
 def _tell_left(left: Iterable[str]) -> None:
@@ -158,7 +158,8 @@ def main() -> None:
     parser.add_argument("--score", action="store_true", help="verify the final states too")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        os.environ["LOOPSCOPE_LOCK_DIR"] = folder
+        os.environ["LOOPSCOPE_LOCK_DIR"] = tempfile.gettempdir()
+        os.environ["TMPDIR"] = tempfile.tempdir = folder
         asyncio.run(measure(Path(folder), options.trials, options.concurrency, options.score))
 
 

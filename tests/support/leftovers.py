@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,15 +31,14 @@ class Leftovers:
 
     @classmethod
     def now(cls, folder: Path) -> Leftovers:
-        """Look; `folder` and the machine's temporary directory are searched for files."""
+        """Look; `folder` is searched for files, and should be where this process makes its temporary ones."""
         return cls(
             processes=_processes(),
             descriptors=_descriptors(),
             mounts=frozenset(Path("/proc/self/mountinfo").read_text().splitlines()),
             groups=_groups(),
-            loops=_loops(),
-            files=frozenset(str(path) for path in folder.rglob("*"))
-            | frozenset(str(path) for path in Path(tempfile.gettempdir()).glob("*loopscope*")),
+            loops=_loops(folder),
+            files=frozenset(str(path) for path in folder.rglob("*")),
         )
 
     def left(self, later: Leftovers, expected: Iterable[Path] = ()) -> list[str]:
@@ -94,12 +92,12 @@ def _groups() -> frozenset[str]:
     return frozenset(folder for folder, _, _ in os.walk(root) if "loopscope" in folder and f"-{os.getpid()}" in folder)
 
 
-def _loops() -> frozenset[str]:
-    """Loop devices in use, with what they show."""
+def _loops(folder: Path) -> frozenset[str]:
+    """Loop devices that show a file below `folder`."""
     found = []
     for backing in Path("/sys/block").glob("loop*/loop/backing_file"):
         try:
             found.append(f"{backing.parts[3]} {backing.read_text().strip()}")
         except OSError:
             continue
-    return frozenset(found)
+    return frozenset(line for line in found if str(folder) in line)

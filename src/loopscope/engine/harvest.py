@@ -14,7 +14,7 @@ from harbor.models.verifier.result import VerifierResult
 from harbor.verifier.base import BaseVerifier
 
 from loopscope.models import Limit, Record
-from loopscope.records import write_model
+from loopscope.records import draft_model
 
 WORKSPACE = "loopscope-workspace.tar"
 LIMITS = "loopscope-limits.json"
@@ -72,7 +72,7 @@ class HarvestVerifier(BaseVerifier):
             try:
                 await self.environment.freeze()
             finally:  # only now nothing of the agent's is left that could add to what was seen
-                write_model(self.trial_paths.trial_dir / LIMITS, LimitsFile(limits=self.environment.limits()))
+                draft_model(self.trial_paths.trial_dir / LIMITS, LimitsFile(limits=self.environment.limits()))
             await self.environment.stream_tar(self._workdir, partial, MAX_WORKSPACE_BYTES)
         else:
             await _export(self.environment, self._workdir, partial)

@@ -2,6 +2,7 @@
 
 from loopscope.records.durable import (
     RecordError,
+    draft_model,
     explain,
     is_machine_fault,
     publish,
@@ -23,6 +24,7 @@ __all__ = [
     "RunDir",
     "StudyError",
     "StudyStore",
+    "draft_model",
     "explain",
     "is_machine_fault",
     "load_study",

@@ -182,6 +182,11 @@ def write_model(path: Path, model: BaseModel) -> None:
     write_bytes(path, document(model))
 
 
+def draft_model(path: Path, model: BaseModel) -> None:
+    """The same inside an unfinished directory, which `publish` makes durable as a whole: nothing waits for the disk."""
+    path.write_bytes(document(model))
+
+
 def read_model[Model: BaseModel](path: Path, kind: type[Model]) -> Model:
     """Read a recorded type. What is no plain file (a link, a pipe) is not opened.
 

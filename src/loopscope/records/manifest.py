@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from loopscope.models import FileHash, Manifest, Part, Removal
-from loopscope.records.durable import RESTORE, SCRATCH_PREFIX, RecordError, read_model, write_model
+from loopscope.records.durable import RESTORE, SCRATCH_PREFIX, RecordError, draft_model, read_model
 from loopscope.records.tree import Entry, Kind, hash_file, kind_of, walk
 
 MANIFEST = "manifest.json"
@@ -48,7 +48,7 @@ def write_manifest(folder: Path, known: Mapping[str, FileHash]) -> Manifest:
         if entry.kind is Kind.FILE
     }
     manifest = Manifest(files=dict(sorted(files.items())))
-    write_model(folder / MANIFEST, manifest)
+    draft_model(folder / MANIFEST, manifest)
     return manifest
 
 
