@@ -8,7 +8,6 @@ from typing import Any
 
 from harbor.agents.base import BaseAgent
 from harbor.agents.installed import base
-from harbor.agents.installed.base import ApiRateLimitError
 
 IDENTITY = {
     "GIT_AUTHOR_NAME": "a",
@@ -22,6 +21,7 @@ class ScriptedAgent(BaseAgent):
     """Runs `commands` one after the other; `fail` raises after them; `keep` logs the length of a variable it was given.
 
     `refusals`: a file with the messages with which a model's provider turns the next tries away, one a line.
+    `provider_error` names an error of Harbor's about a model's provider, which is raised after the commands.
     """
 
     def __init__(
@@ -31,10 +31,12 @@ class ScriptedAgent(BaseAgent):
         fail: str | None = None,
         keep: str | None = None,
         refusals: str | None = None,
+        provider_error: str | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(*args, **kwargs)
         self._commands, self._fail, self._keep, self._refusals = commands, fail, keep, refusals
+        self._provider_error = provider_error
 
     @staticmethod
     def name() -> str:
@@ -52,7 +54,7 @@ class ScriptedAgent(BaseAgent):
             message, _, rest = file.read_text().partition("\n")
             if message:
                 file.write_text(rest)
-                raise ApiRateLimitError(message)
+                raise base.ApiRateLimitError(message)
         for command in self._commands:
             await environment.exec(command, env=IDENTITY)
         if self._keep:
