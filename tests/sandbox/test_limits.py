@@ -126,6 +126,23 @@ def test_shared_pages_are_not_counted_twice(tmp_path: Path, strength: str) -> No
     body(tmp_path)
 
 
+@pytest.mark.parametrize("strength", STRENGTHS)
+def test_files_in_memory_do_not_shut_the_sandbox_after_a_freeze(tmp_path: Path, strength: str) -> None:
+    """What an agent left in a tmpfs still counts in a control group; its work is harvested all the same."""
+
+    @limited(strength, storage="tmpfs")
+    async def body(env: LocalEnvironment, where: Path) -> None:
+        await env.exec("dd if=/dev/zero of=/app/file bs=1M count=400", timeout_sec=20)
+        await env.freeze()
+        size = int(await says(env, "stat -c %s /app/file"))
+        assert size > 100 << 20
+        assert await env.stream_tar("/app", where / "out.tar", 1 << 30) > size
+        await env.freeze()
+        await says(env, "python3 -c 'bytearray(80 << 20)'")
+
+    body(tmp_path)
+
+
 FORKS = """
 import os, time
 born = 0

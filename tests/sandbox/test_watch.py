@@ -1,0 +1,82 @@
+"""The watchdog's second line: when the machine runs short, whoever uses most loses its largest process."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import struct
+from pathlib import Path
+
+import pytest
+from sandboxes import inside, says
+
+from loopscope.sandbox.environment import LocalEnvironment
+from loopscope.sandbox.keeper.bounds import Board
+from loopscope.sandbox.keeper.watch import Ranking, Watch, kilobytes
+
+pytestmark = pytest.mark.sandbox
+
+
+def below(pid: int) -> list[int]:
+    """Children of a process."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        try:
+            if entry.name.isdigit() and int((entry / "stat").read_text().rsplit(")", 1)[1].split()[1]) == pid:
+                found.append(int(entry.name))
+        except OSError:
+            continue
+    return found
+
+
+def first_process() -> int:
+    """Host pid of the first process of the one sandbox that this process has: hub, keeper, bubblewrap, it."""
+    found = [os.getpid()]
+    for _ in range(4):
+        found = [child for pid in found for child in below(pid)]
+    return next(pid for pid in found if b"sleep infinity & wait" in Path(f"/proc/{pid}/cmdline").read_bytes())
+
+
+@inside()
+async def test_the_largest_sandbox_gives_way_to_the_machine(env: LocalEnvironment, tmp_path: Path) -> None:
+    ranking = Ranking()
+    watch = Watch(first_process(), {"memory": 1 << 40, "pids": 0}, Board(os.memfd_create("board")), ranking)
+    running = asyncio.create_task(env.exec("sleep 1000; echo survived"))
+    while not (await says(env, "pgrep -f 'sleep 1000' || true")):
+        await asyncio.sleep(0.01)
+    watch.tick()
+    assert watch.board.seen["memory_hits"] == 0 and watch.board.seen["memory_peak"] > 0
+    watch.total = 1 << 62  # as if the machine had lost nearly all of its memory
+    struct.pack_into("=QQ", ranking.memory, 16 * 8, 999_999_999, 1 << 50)  # a keeper that is dead counts no more
+    watch.tick()
+    assert watch.board.seen["memory_hits"] == 1
+    while not running.done():  # the shell or its sleep, whichever was larger; then the other
+        await asyncio.sleep(0.05)
+        watch.tick()
+    watch.total = 0
+    assert await says(env, "echo alive") == "alive"
+
+
+def test_a_living_keeper_that_uses_more_goes_first() -> None:
+    ranking = Ranking()
+    ranking.mine = 3
+    ranking.tell(1 << 20)
+    assert ranking.is_first(1 << 20)
+    ready, done = os.pipe(), os.pipe()
+    child = os.fork()
+    if child == 0:
+        ranking.mine = 4
+        ranking.tell(2 << 20)
+        os.write(ready[1], b"x")
+        os.read(done[0], 1)
+        os._exit(0)
+    os.read(ready[0], 1)
+    assert not ranking.is_first(1 << 20) and ranking.is_first(3 << 20)
+    os.write(done[1], b"x")
+    os.waitpid(child, 0)
+    assert ranking.is_first(1 << 20)
+
+
+def test_kilobytes_adds_up_lines_of_one_name() -> None:
+    text = b"Rss: 4 kB\nPss:     3 kB\nPss:  2 kB\nVmFlags: rd wr\nPss_Anon: 1 kB\n"
+    assert kilobytes(text, (b"Pss", b"Pss_Anon", b"Swap")) == {b"Pss": 5 << 10, b"Pss_Anon": 1 << 10, b"Swap": 0}
