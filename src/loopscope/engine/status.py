@@ -239,14 +239,15 @@ class _Reader:
         wanted = list(dict.fromkeys(commit.state for commit in record.commits))
         most = self.scoring.max_checkpoints
         spared = max(0, len(wanted) - most) if most is not None else 0
-        if os.path.lexists(run.workspace):
+        whole = os.path.lexists(run.workspace)
+        if whole or (run.path / "scores" / f"{FINAL}.json").exists():
             wanted.append(FINAL)
         found = [self._score(run.path / "scores" / f"{state}.json", task) for state in wanted]
         spared = min(spared, found.count((MISSING, True)))
         unscored = Counter(end for end, _ in found if end != VerificationStatus.OK)
         unscored[MISSING] -= spared
         todo = sum(is_open for _, is_open in found) - spared
-        return _Scores(len(wanted) - spared, dict(sorted((+unscored).items())), todo)
+        return _Scores(len(wanted) - spared, dict(sorted((+unscored).items())), todo if whole else 0)
 
     def _score(self, path: Path, task: PreparedTask | None) -> tuple[str, bool]:
         """(`ok`, or why a state has no reward; whether it lacks verifications).
