@@ -90,9 +90,15 @@ assert controller in (scope / "cgroup.subtree_control").read_text().split()
 again = cgroup.find(controller)
 assert again == cgroup.Home(controller, 2, scope), again
 group = scope / cgroup.new_name()
-bounds = Bounds({"groups": [(str(group), [("cgroup.max.depth", "3", True)])], "nproc": 0, "cpus": [], "filter": b""})
+place = cgroup.place(home, group)
+bounds = Bounds({"groups": [(str(group), cgroup.CLOSED, str(place))], "nproc": 0, "cpus": [], "filter": b""})
 bounds.make_groups()
-assert (group / "cgroup.max.depth").read_text() == "3\\n"
+try:
+    (place / "further").mkdir()
+except OSError:
+    pass
+else:
+    raise AssertionError("an agent could make groups of its own")
 child = os.fork()
 if child == 0:
     bounds.join()
@@ -101,12 +107,15 @@ if child == 0:
 assert os.waitpid(child, 0)[1] == 0
 sleeper = subprocess.Popen(["sleep", "1000"])
 bounds.move(sleeper.pid)
-assert (group / "cgroup.procs").read_text().split() == [str(sleeper.pid)]
+assert (place / "cgroup.procs").read_text().split() == [str(sleeper.pid)]
 assert cgroup.seen(cgroup.Home("cpu", 2, scope), group).peak > 1000
 sleeper.kill()
 sleeper.wait()
 bounds.settle()
-bounds.remove_groups()
+if os.getpid() % 2:
+    bounds.remove_groups()
+else:
+    assert cgroup.remove_soon(group)
 assert not group.exists()
 print("done")
 """

@@ -405,13 +405,44 @@ def test_groups_live_as_long_as_the_environment(tmp_path: Path) -> None:
         seen.append(groups(os.getpid()))
         await env.freeze()
         seen.append(groups(os.getpid()))
-        members = [(group / "cgroup.procs").read_text().split() for group in seen[0]]
+        places = [group / "inside" if (group / "inside").is_dir() else group for group in seen[0]]
+        members = [(place / "cgroup.procs").read_text().split() for place in places]
         assert all(members)
         assert str(os.getpid()) not in {pid for pids in members for pid in pids}
 
     body(tmp_path)
     assert seen[0] == seen[1] != []
     assert groups(os.getpid()) == []
+
+
+@needs_groups
+def test_an_agent_cannot_lift_its_limits(tmp_path: Path) -> None:
+    """Not by mounting its own groups either, which it may in namespaces of its own."""
+    lift = """
+        mount -t cgroup2 x /mnt 2>/dev/null || mount -t cgroup -o NAME x /tmp && cd /tmp || cd /mnt
+        for f in memory.limit_in_bytes memory.memsw.limit_in_bytes memory.max pids.max cpu.max cpu.cfs_quota_us; do
+            find . -name $f -exec sh -c 'for w in -1 max 99999999999; do echo $w > "$0"; done' {} \\;
+        done
+        find . -name cgroup.procs | head -3"""
+
+    def set_now() -> dict[str, str]:
+        names = ("memory.limit_in_bytes", "memory.max", "pids.max", "cpu.max", "cpu.cfs_quota_us")
+        found = {group / name for group in groups(os.getpid()) for name in names if (group / name).exists()}
+        return {str(path): path.read_text() for path in sorted(found)}
+
+    @limited("strongest", cpus=1)
+    async def body(env: LocalEnvironment, where: Path) -> None:
+        before = set_now()
+        assert len(before) >= 1
+        for name in cgroup.CONTROLLERS:
+            script = lift.replace("NAME", name)
+            told = await env.exec(
+                f"cat > /app/lift.sh <<'E'\n{script}\nE\nunshare -rmC sh /app/lift.sh", timeout_sec=20
+            )
+            print(told)
+        assert set_now() == before
+
+    body(tmp_path)
 
 
 ENGINE = """

@@ -19,7 +19,7 @@ CONTROLLERS = ("memory", "pids", "cpu", "cpuacct")
 """What is asked for; `cpuacct` exists on version 1 only and merely counts."""
 
 PERIOD_USEC = 100_000
-_LEAF = "loopscope-engine-"
+_LEAF, _INNER = "loopscope-engine-", "inside"
 _GROUP = re.compile(r"loopscope-(?:engine-)?(\d+)-(\d+)(?:-[0-9a-f]+)?$")
 _SCOPE = "`systemd-run {user}--scope -p Delegate=yes loopscope ...`"
 _prepared: set[Path] = set()
@@ -191,9 +191,20 @@ def sweep(parent: Path) -> None:
             remove(group)
 
 
+def place(home: Home, group: Path) -> Path:
+    """Where a limited group's processes live: on version 2 one group further down.
+
+    What is delegated to an ordinary user is owned by the agent's own id. It can mount its group in a namespace of its
+    own, but sees nothing above the group that it was born in: so the limits stand above that.
+    """
+    return group / _INNER if home.version == 2 else group
+
+
 def remove(group: Path) -> bool:
     """Remove an empty group; whether it is gone."""
     try:
+        if (group / _INNER).is_dir():
+            (group / _INNER).rmdir()
         group.rmdir()
     except FileNotFoundError:
         return True
@@ -227,6 +238,10 @@ def settings(home: Home, value: int) -> list[tuple[str, str, bool]]:
         weight = ("cpu.shares", str(1024 * max(1, value // 1000)), False)
         return [("cpu.cfs_period_us", str(PERIOD_USEC), True), ("cpu.cfs_quota_us", str(quota), True), weight]
     return [("cpu.max", f"{quota} {PERIOD_USEC}", True)]
+
+
+CLOSED = [("cgroup.max.descendants", "1", True)]
+"""Settings of a group of version 2 in which an agent is to make no groups."""
 
 
 @dataclass(frozen=True)

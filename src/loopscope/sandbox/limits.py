@@ -174,18 +174,21 @@ class Limits:
     def bounds(self) -> dict[str, Any]:
         """What the keeper is to do, as `keeper/bounds.py` takes it."""
         groups: dict[Path, list[tuple[str, str, bool]]] = {}
+        places: dict[Path, Path] = {}
         for key, group in self._groups.items():
             home, value = self.means[key].home, self.means[key].value
-            wanted = groups.setdefault(group, [])
-            if home is not None and value is not None:
-                wanted += cgroup.settings(home, value)
+            if home is None:
+                continue
+            places[group] = cgroup.place(home, group)
+            wanted = groups.setdefault(group, list(cgroup.CLOSED) if home.version == 2 else [])
+            wanted += [] if value is None else cgroup.settings(home, value)
         pids = self.means["pids"]
         has_rlimit = pids.home is None and pids.state is not LimitState.ABSENT
         extra = [name for name, asked in (("sched_setaffinity", bool(self._cpus)),
                                           ("shmget", self._is_watched("memory")),
                                           ("msgget", self._is_watched("memory"))) if asked]  # fmt: skip
         return {
-            "groups": [(str(group), settings) for group, settings in groups.items()],
+            "groups": [(str(group), settings, str(places[group])) for group, settings in groups.items()],
             "nproc": pids.value if has_rlimit and pids.value and (not self._one_id or counts_by_namespace()) else 0,
             "cpus": self._cpus,
             "filter": b"" if seccomp.missing() else seccomp.program(tuple(extra)),

@@ -53,25 +53,28 @@ class Bounds:
     """The bounds of one sandbox, as the engine asks for them."""
 
     def __init__(self, asked: dict[str, Any]) -> None:
-        self.groups: list[tuple[str, list[tuple[str, str, bool]]]] = asked["groups"]
+        self.groups: list[tuple[str, list[tuple[str, str, bool]], str]] = asked["groups"]
+        """(group, its settings, the group that holds the processes: itself or one below it)."""
         self.nproc: int = asked["nproc"]
         self.cpus: list[int] = asked["cpus"]
         self.filter: bytes = asked["filter"]
 
     def make_groups(self) -> None:
         """Make the groups and set their limits; what exists already (after a freeze) is kept with its counts."""
-        for group, settings in self.groups:
+        for group, settings, place in self.groups:
             try:
                 os.mkdir(group, 0o755)
             except FileExistsError:
                 leave_room(group, settings)
-                continue
-            for name, text, must in settings:
-                try:
-                    write_file(f"{group}/{name}", text)
-                except OSError:
-                    if must:
-                        raise
+            else:
+                for name, text, must in settings:
+                    try:
+                        write_file(f"{group}/{name}", text)
+                    except OSError:
+                        if must:
+                            raise
+            if not os.path.isdir(place):
+                os.mkdir(place, 0o755)
 
     def join(self) -> None:
         """Put this process, and so all that it will fork, under the bounds that are inherited.
@@ -79,8 +82,8 @@ class Bounds:
         Changing the group costs up to a tenth of a second when no other process did lately (the kernel waits for all
         processors), hence once for each sandbox and not for each command.
         """
-        for group, _ in self.groups:
-            write_file(f"{group}/cgroup.procs", "0")
+        for _, _, place in self.groups:
+            write_file(f"{place}/cgroup.procs", "0")
         if self.cpus:
             os.sched_setaffinity(0, self.cpus)
         try:
@@ -90,23 +93,25 @@ class Bounds:
 
     def move(self, pid: int) -> None:
         """Put another process, that has no child yet, into the groups."""
-        for group, _ in self.groups:
-            write_file(f"{group}/cgroup.procs", str(pid))
+        for _, _, place in self.groups:
+            write_file(f"{place}/cgroup.procs", str(pid))
         if self.cpus:
             os.sched_setaffinity(pid, self.cpus)
 
     def restrict(self) -> None:
         """What is set inside the user namespace, where the kernel counts by that namespace."""
         if self.nproc:
-            resource.setrlimit(resource.RLIMIT_NPROC, (self.nproc, self.nproc))
+            highest = resource.getrlimit(resource.RLIMIT_NPROC)[1]
+            bound = self.nproc if highest == resource.RLIM_INFINITY else min(self.nproc, highest)
+            resource.setrlimit(resource.RLIMIT_NPROC, (bound, bound))
 
     def settle(self) -> None:
         """Wait until the groups hold no process; all of them have been killed."""
         until = time.monotonic() + 5
-        for group, _ in self.groups:
+        for _, _, place in self.groups:
             while time.monotonic() < until:
                 try:
-                    with open(f"{group}/cgroup.procs") as f:
+                    with open(f"{place}/cgroup.procs") as f:
                         if not f.read(1):
                             break
                 except OSError:
@@ -115,15 +120,16 @@ class Bounds:
 
     def remove_groups(self) -> None:
         """Remove the groups; their processes are dead."""
-        for group, _ in self.groups:
-            for _ in range(50):
-                try:
-                    os.rmdir(group)
-                    break
-                except FileNotFoundError:
-                    break
-                except OSError:
-                    time.sleep(0.002)
+        for group, _, place in self.groups:
+            for folder in dict.fromkeys((place, group)):
+                for _ in range(50):
+                    try:
+                        os.rmdir(folder)
+                        break
+                    except FileNotFoundError:
+                        break
+                    except OSError:
+                        time.sleep(0.002)
 
 
 def leave_room(group: str, settings: list[tuple[str, str, bool]]) -> None:
