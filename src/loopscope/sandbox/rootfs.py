@@ -142,8 +142,12 @@ class Scratch:
         return self.root / ".shm"
 
     def create(self, view: Path | None = None) -> None:
-        """Make the writable directories: below `view`, which the launcher sees at `mount_point`, else on the host."""
-        self.prepare()
+        """Make the writable directories: below `view`, which the launcher sees at `mount_point`, else on the host.
+
+        A `view` is of what was mounted after `prepare`.
+        """
+        if view is None:
+            self.prepare()
         self._files = self.root if view is None else self.mount_point
         at = view or self.root
         for inside in self.private:
