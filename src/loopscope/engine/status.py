@@ -242,20 +242,21 @@ class _Reader:
         whole = os.path.lexists(run.workspace)
         if whole or (run.path / "scores" / f"{FINAL}.json").exists():
             wanted.append(FINAL)
-        found = [self._score(run.path / "scores" / f"{state}.json", task) for state in wanted]
+        folder = os.fspath(run.path / "scores")
+        found = [self._score(f"{folder}/{state}.json", task) for state in wanted]
         spared = min(spared, found.count((MISSING, True)))
         unscored = Counter(end for end, _ in found if end != VerificationStatus.OK)
         unscored[MISSING] -= spared
         todo = sum(is_open for _, is_open in found) - spared
         return _Scores(len(wanted) - spared, dict(sorted((+unscored).items())), todo if whole else 0)
 
-    def _score(self, path: Path, task: PreparedTask | None) -> tuple[str, bool]:
+    def _score(self, path: str, task: PreparedTask | None) -> tuple[str, bool]:
         """(`ok`, or why a state has no reward; whether it lacks verifications).
 
         Read without the models, which would take seconds where there are ten thousand; the seal is held all the same.
         """
         try:
-            body, whole = unseal(path.read_bytes())
+            body, whole = unseal(_read(path))
             score = orjson.loads(body)
             if whole is False or (task is not None and score["verifier_hash"] != task.verifier_hash):
                 return MISSING, True  # the engine verifies it again
@@ -274,6 +275,18 @@ class _Reader:
         wanted = self.scoring.repeats_timed if task.info.timed else self.scoring.repeats
         once = (VerificationStatus.TIMEOUT, VerificationStatus.UNREPLAYABLE)
         return len(settled) < wanted and not (settled and settled[-1] in once)
+
+
+def _read(path: str) -> bytes:
+    """A plain file's bytes; half the time of `Path.read_bytes`, which counts where there are ten thousand."""
+    fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        parts = []
+        while part := os.read(fd, 1 << 18):
+            parts.append(part)
+        return b"".join(parts)
+    finally:
+        os.close(fd)
 
 
 @dataclass(frozen=True)
