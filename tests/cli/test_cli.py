@@ -18,7 +18,7 @@ from loopscope.records import StudyError
 
 def test_help_names_every_verb(cli):
     text = cli("--help").stdout
-    for name in ("demo", "run", "score", "analyze", "report", "tasks", "agents", "measures"):
+    for name in ("demo", "run", "score", "status", "analyze", "report", "tasks", "agents", "measures"):
         assert name in text
 
 
@@ -122,7 +122,11 @@ def test_run_score_and_run_again(cli, tmp_path):
     assert "no harvested run is called 'x'" in error_line(cli("score", "s", "x", check=2))
     record = tmp_path / "s/runs/toy__a__s1/record.json"
     record.write_text("{")
-    assert "restore it, or move" in cli("run", "s.yaml", check=2).stderr
+    done = cli("run", "s.yaml", "--json", check=1)
+    (line,) = json.loads(done.stdout)["rollouts_invalid"]
+    assert "toy__a__s1/record.json" in line
+    assert record.read_text() == "{", "nothing is done over it"
+    assert "`loopscope run --again RUN` does it once more" in cli("run", "s.yaml", check=1).stderr
     assert json.loads(cli("score", "s", "--json", check=1).stdout)["unreadable_runs"] == ["toy__a__s1"]
 
 

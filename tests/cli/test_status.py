@@ -1,0 +1,98 @@
+"""`status`, `run --retire` and `run --again` as a user meets them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from cli_study import scripted, write_study
+from finished_run import failure, finish, finish_all
+from toy_study import START, write_task
+
+from loopscope.engine.plan import Plan, plan_study
+from loopscope.models import RunStatus
+
+STUDY = "name: s\ntasks: [./toy]\nagents: [nop, {name: search, kwargs: {rounds: %d}}]\nseeds: 2\n"
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    write_task(tmp_path / "toy")
+    return tmp_path
+
+
+def plan(root: Path, rounds: int = 5) -> Plan:
+    (root / "s.yaml").write_text(STUDY % rounds)
+    return plan_study(root / "s.yaml", root / "s")
+
+
+def test_a_small_study_is_listed_run_by_run(cli, root):
+    made = plan(root)
+    lost = [failure("MissingTools", "environment", "lacks [red]ghc\x1b[31m")]
+    finish(made, made.runs[0], RunStatus.ENVIRONMENT_ERROR, problems=lost)
+    text = cli("status", "s", check=1).stdout
+    assert "toy__nop__s1" in text
+    assert "tool missing: lacks [red]ghc\\x1b[31m" in text
+    assert "nobody works on it" in text
+    assert "units: 1 failed, 3 waiting" in text
+    assert "another run does 4 rollouts (1 of them tried before)" in text
+    found = json.loads(cli("status", "s", "--json", check=1).stdout)
+    assert found["counts"] == {"done": 0, "failed": 1, "invalid": 0, "running": 0, "waiting": 3, "retired": 0}
+    assert found["units"][0]["ending"] == "tool_missing"
+
+
+def test_of_a_large_study_only_what_needs_an_eye_is_listed(cli, root):
+    (root / "s.yaml").write_text((STUDY % 5).replace("seeds: 2", "seeds: 30"))
+    made = plan_study(root / "s.yaml", root / "s")
+    finish_all(made)
+    record = made.store.run("toy__nop__s7").path / "record.json"
+    record.write_text("{")
+    text = cli("status", "s", check=1).stdout
+    assert "toy__nop__s7" in text
+    assert "toy__nop__s8" not in text
+    assert "units: 59 done, 1 invalid" in text
+    assert "toy__nop__s8" in cli("status", "s", "--all", check=1).stdout
+
+
+def test_a_study_without_failures_ends_well(cli, root):
+    finish_all(plan(root))
+    assert "units: 4 done" in cli("status", "s").stdout
+    assert "no study here" in cli("status", "nowhere", check=2).stderr
+
+
+def test_a_change_that_costs_results_is_listed_and_refused(cli, root):
+    finish_all(plan(root))
+    (root / "s.yaml").write_text(STUDY % 8)
+    lines = cli("run", "s.yaml", check=2).stderr.splitlines()
+    assert lines == [
+        "agents.search.kwargs.rounds: 5 -> 8 retires 2 finished runs and adds 2",
+        "error: s.yaml: 2 finished runs would be retired, as the study file no longer names them; `loopscope run "
+        "--retire` goes on (nothing is deleted), or put back what was changed",
+    ]
+    assert not (root / "s/retired").exists()
+
+
+def test_an_unknown_run_is_not_done_again(cli, root):
+    plan(root)
+    assert "the study has no such run; did you mean" in cli("run", "s.yaml", "--again", "toy__nop__s3", check=2).stderr
+
+
+@pytest.mark.sandbox
+def test_retire_and_again_do_what_they_say(cli, tmp_path):
+    write_study(tmp_path, [scripted("a", START)])
+    cli("run", "s.yaml", "--no-score")
+    again = cli("run", "s.yaml", "--no-score", "--json", "--again", "toy__a__s1")
+    assert json.loads(again.stdout)["rollouts_done_now"] == 1
+    found = json.loads(cli("status", "s", "--json").stdout)
+    assert found["units"][0]["tries"] == 2
+    text = (tmp_path / "s.yaml").read_text()
+    (tmp_path / "s.yaml").write_text(text.replace("initial commit", "another commit"))
+    assert "would be retired" in cli("run", "s.yaml", check=2).stderr
+    done = cli("run", "s.yaml", "--no-score", "--retire")
+    assert "changed: agents.a.kwargs.commands.0" in done.stderr
+    assert json.loads(cli("status", "s", "--json").stdout)["counts"]["retired"] == 1
+    (tmp_path / "s.yaml").write_text(text)
+    back = cli("run", "s.yaml", "--no-score", "--retire", "--json")
+    assert json.loads(back.stdout)["rollouts_done_now"] == 0
+    assert "1 run comes back from retired/" in back.stderr
