@@ -10,8 +10,8 @@ from typing import Any
 from loopscope.agents.registry import BUILT_IN
 from loopscope.models import AgentSpec, EnvironmentSpec, PreparedTask, RunRecord, StudyLock, UnitFile, UnitIdentity
 from loopscope.records import RecordError, RunDir, read_model
+from loopscope.records.manifest import UNIT as UNIT_FILE
 
-UNIT_FILE = "unit.json"
 _DECIDES_NOTHING: Mapping[str, frozenset[str]] = MappingProxyType({"local": frozenset({"scratch_dir"})})
 """By environment: kwargs that cannot change a result, such as where on this machine it works. Of environments that are
 not ours nobody can know, so all of theirs decide."""
@@ -125,3 +125,6 @@ def _shown(value: Any) -> str:
     if len(text) == 64 and not set(text) - set("0123456789abcdef"):
         return text[:8]
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."
+
+
+__all__ = ["UNIT_FILE", "differences", "identity", "read_identity", "run_id_of"]

@@ -2,39 +2,33 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
-from types import MappingProxyType
 
-import orjson
 from pydantic import Field
 
 from loopscope.engine.identity import run_id_of
 from loopscope.engine.inflight import InFlightFile, read_in_flight
-from loopscope.engine.policy import EndingKind, Fate, fate_of, kind_of, main_problem, status_stands
+from loopscope.engine.policy import EndingKind, Fate, fate_of, kind_of, main_problem
+from loopscope.engine.scorecount import MISSING, ScoreReader, StateCounts
 from loopscope.engine.shelf import retired_runs
 from loopscope.models import (
     PreparedTask,
     Record,
     RunRecord,
     RunStatus,
-    ScoringSpec,
     StudyLock,
     StudySpec,
-    VerificationStatus,
 )
-from loopscope.models.seal import unseal
-from loopscope.records import FINAL, RecordError, RunDir, StudyStore, read_model
+from loopscope.records import RecordError, RunDir, StudyStore, read_model
 from loopscope.records.durable import is_scratch
 from loopscope.records.settled import settled_study
 from loopscope.records.store import LOCK_FILE
 
-MISSING = "missing"
 _SHOWN = 300
 """Characters of a reason."""
 
@@ -122,7 +116,7 @@ def study_status(directory: Path) -> StudyStatus:
     held, flight = store.is_held(), read_in_flight(store)
     tasks = {name: task for name in _task_names(store) if (task := _task(store, name)) is not None}
     running = flight.units if flight else {}
-    reader, planned = _Reader(store, spec.scoring, tasks, running), _planned(store, spec, lock)
+    reader, planned = _Reader(store, ScoreReader(spec.scoring, tasks), running), _planned(store, spec, lock)
     lying = sorted(p.name for p in (store.path / "runs").iterdir() if p.is_dir() and not is_scratch(p))
     units = [reader.unit(run_id) for run_id in planned]
     units += [reader.stranger(run_id) for run_id in lying if run_id not in set(planned)]
@@ -178,8 +172,7 @@ class _Reader:
     """Reads units of one study."""
 
     store: StudyStore
-    scoring: ScoringSpec
-    tasks: Mapping[str, PreparedTask]
+    scores: ScoreReader
     running: Mapping[str, datetime]
 
     def unit(self, run_id: str) -> UnitStatus:
@@ -219,7 +212,7 @@ class _Reader:
             Fate.RETRIED: "run tries it again",
             Fate.INVALID: f"`run --again {run.run_id}`",
         }[fate]
-        scores = self._scores(run, record) if fate is Fate.GRADED else _Scores()
+        scores = self.scores.of(run, record) if fate is Fate.GRADED else StateCounts()
         return UnitStatus(
             run_id=run.run_id,
             state=UnitState.INVALID if fate is Fate.INVALID else state,
@@ -232,70 +225,6 @@ class _Reader:
             unscored=dict(scores.unscored),
             unverified=scores.todo,
         )
-
-    def _scores(self, run: RunDir, record: RunRecord) -> _Scores:
-        """With `max_checkpoints` the engine chooses commits; as many others may lack a score and are not missing."""
-        task = self.tasks.get(record.task)
-        wanted = list(dict.fromkeys(commit.state for commit in record.commits))
-        most = self.scoring.max_checkpoints
-        spared = max(0, len(wanted) - most) if most is not None else 0
-        whole = os.path.lexists(run.workspace)
-        if whole or (run.path / "scores" / f"{FINAL}.json").exists():
-            wanted.append(FINAL)
-        folder = os.fspath(run.path / "scores")
-        found = [self._score(f"{folder}/{state}.json", task) for state in wanted]
-        spared = min(spared, found.count((MISSING, True)))
-        unscored = Counter(end for end, _ in found if end != VerificationStatus.OK)
-        unscored[MISSING] -= spared
-        todo = sum(is_open for _, is_open in found) - spared
-        return _Scores(len(wanted) - spared, dict(sorted((+unscored).items())), todo if whole else 0)
-
-    def _score(self, path: str, task: PreparedTask | None) -> tuple[str, bool]:
-        """(`ok`, or why a state has no reward; whether it lacks verifications).
-
-        Read without the models, which would take seconds where there are ten thousand; the seal is held all the same.
-        """
-        try:
-            body, whole = unseal(_read(path))
-            score = orjson.loads(body)
-            if whole is False or (task is not None and score["verifier_hash"] != task.verifier_hash):
-                return MISSING, True  # the engine verifies it again
-            done = [(str(v["status"]), float(v["verifier_timeout_sec"])) for v in score["verifications"]]
-            rewarded = any(v.get("reward") is not None for v in score["verifications"])
-            end = VerificationStatus.OK if rewarded else done[-1][0]
-            return end, self._lacks(done, task)
-        except (OSError, ValueError, KeyError, TypeError, IndexError):
-            return MISSING, True
-
-    def _lacks(self, done: list[tuple[str, float]], task: PreparedTask | None) -> bool:
-        if task is None:
-            return False
-        deadline = task.info.verifier_timeout_sec * self.scoring.timeout_multiplier
-        settled = [status for status, limit in done if status_stands(VerificationStatus(status), limit, deadline)]
-        wanted = self.scoring.repeats_timed if task.info.timed else self.scoring.repeats
-        once = (VerificationStatus.TIMEOUT, VerificationStatus.UNREPLAYABLE)
-        return len(settled) < wanted and not (settled and settled[-1] in once)
-
-
-def _read(path: str) -> bytes:
-    """A plain file's bytes; half the time of `Path.read_bytes`, which counts where there are ten thousand."""
-    fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    try:
-        parts = []
-        while part := os.read(fd, 1 << 18):
-            parts.append(part)
-        return b"".join(parts)
-    finally:
-        os.close(fd)
-
-
-@dataclass(frozen=True)
-class _Scores:
-    """Of one run."""
-
-    states: int = 0
-    unscored: Mapping[str, int] = MappingProxyType({})
-    todo: int = 0
 
 
 def _retired(path: Path) -> UnitStatus:
