@@ -129,6 +129,7 @@ def spread(counts: list[int]) -> int:
 
 
 @given(studies())
+@settings(deadline=None)
 def test_all_is_done_once_and_any_prefix_of_starts_is_balanced(study):
     run_virtual(study.run())
     assert Counter(study.done) == Counter(study.units)
@@ -141,6 +142,7 @@ def test_all_is_done_once_and_any_prefix_of_starts_is_balanced(study):
 
 
 @given(studies())
+@settings(deadline=None)
 def test_no_unit_is_overtaken_more_than_a_few_times_on_account_of_cpus_or_disk(study):
     study.limits = {}
     run_virtual(study.run())
@@ -151,7 +153,7 @@ def test_no_unit_is_overtaken_more_than_a_few_times_on_account_of_cpus_or_disk(s
 
 
 @given(studies(refusing=True))
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 def test_what_a_provider_turns_away_is_tried_again_a_bounded_number_of_times(study):
     run_virtual(study.run())
     assert Counter(study.done) == Counter(study.units)
@@ -160,7 +162,7 @@ def test_what_a_provider_turns_away_is_tried_again_a_bounded_number_of_times(stu
 
 
 @given(studies(), st.floats(0, 300))
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 def test_a_stopped_pass_leaves_nothing_running_and_what_was_started_is_balanced(study, after):
     async def stop() -> None:
         task = asyncio.create_task(study.run())
@@ -177,6 +179,7 @@ def test_a_stopped_pass_leaves_nothing_running_and_what_was_started_is_balanced(
 
 
 @given(st.integers(1, 12), st.integers(1, 12), st.integers(1, 3))
+@settings(deadline=None)
 def test_a_round_takes_turns_over_tasks_and_over_agents(tasks, agents, seeds):
     units = [(s, t, a) for s in range(seeds) for t in range(tasks) for a in range(agents)]
     ordered = fair_order(units, lambda unit: unit[0], lambda unit: (unit[1], unit[2]))
@@ -190,6 +193,7 @@ def test_a_round_takes_turns_over_tasks_and_over_agents(tasks, agents, seeds):
 
 
 @given(st.integers(0, 300))
+@settings(deadline=None)
 def test_evenly_names_each_number_once_and_never_leaves_a_gap_much_wider_than_another(count):
     order = evenly(count)
     assert sorted(order) == list(range(count))
