@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -136,6 +137,25 @@ def test_a_holder_that_says_nothing_is_still_one(root):
             flight.scores()
             assert read_in_flight(store).doing == "scores"
     assert not (root / "s" / IN_FLIGHT).exists()
+
+
+def test_looking_never_keeps_an_engine_from_starting(root):
+    plan(root)
+    store, done = StudyStore(root / "s"), threading.Event()
+
+    def look() -> None:
+        while not done.is_set():
+            store.is_held()
+
+    watcher = threading.Thread(target=look)
+    watcher.start()
+    try:
+        for _ in range(100):
+            with store.hold():
+                pass
+    finally:
+        done.set()
+        watcher.join()
 
 
 def commits(*states: str) -> tuple[Commit, ...]:

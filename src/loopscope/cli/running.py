@@ -122,6 +122,7 @@ def score(
     """Score what is not scored yet: every commit of every harvested run, and its final state."""
     require_run_extra()
     from loopscope.cli.summary import score_summary
+    from loopscope.engine.inflight import InFlight
     from loopscope.engine.plan import reopen_study
     from loopscope.engine.scoring import Scorer
     from loopscope.records import RecordError, StudyStore
@@ -130,7 +131,13 @@ def score(
     known = {found.run_id for found in store.runs()}
     if unknown := sorted(set(runs or ()) - known):
         raise RecordError(f"{study}: no harvested run is called {unknown[0]!r}; see {study / 'runs'}")
-    with store.hold(), (bars := Bars()).running(), contextlib.redirect_stdout(sys.stderr):
+    with (
+        store.hold(),
+        InFlight(store.path) as flight,
+        (bars := Bars()).running(),
+        contextlib.redirect_stdout(sys.stderr),
+    ):
+        flight.scores()
         _sweep(store)
         spec, warnings = reopen_study(store)
         for warning in warnings:

@@ -31,6 +31,7 @@ from loopscope.records import (
     write_bytes,
     write_model,
 )
+from loopscope.records.durable import make_dirs
 from loopscope.records.settled import settled_study
 from loopscope.records.store import LOCK_FILE
 from loopscope.records.studyfile import STUDY_FILE
@@ -109,7 +110,7 @@ def plan_study(file: Path, directory: Path, *, retire: bool = False, again: Coll
         wanted = {run.run_id: run.unit for run in runs}
         changes = compare(store, old, wanted, spec.record_keeping)
         check(str(file), changes, retire=retire)
-        (store.path / "runs").mkdir(exist_ok=True)
+        make_dirs(store.path / "runs")
         _move(store, old, changes, wanted)
         for task in fresh:
             _keep(task, file, store)
@@ -123,7 +124,7 @@ def plan_study(file: Path, directory: Path, *, retire: bool = False, again: Coll
 
 @contextmanager
 def _scratch(folder: Path) -> Iterator[Path]:
-    folder.mkdir(parents=True, exist_ok=True)
+    make_dirs(folder)
     scratch = scratch_name(folder / "fresh")
     scratch.mkdir()
     try:

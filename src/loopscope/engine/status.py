@@ -113,7 +113,7 @@ def study_status(directory: Path) -> StudyStatus:
     store = StudyStore.open(directory)
     spec, warnings = settled_study(store.path)
     lock = _lock(store)
-    held, flight = store.is_held(), read_in_flight(store)
+    flight = read_in_flight(store)
     tasks = {name: task for name in _task_names(store) if (task := _task(store, name)) is not None}
     running = flight.units if flight else {}
     reader, planned = _Reader(store, ScoreReader(spec.scoring, tasks), running), _planned(store, spec, lock)
@@ -129,7 +129,7 @@ def study_status(directory: Path) -> StudyStatus:
         study=spec.name,
         directory=str(directory),
         holder=flight,
-        held=held,
+        held=flight is not None or store.is_held(),
         counts={state: counts[state] for state in UnitState},
         units=tuple(units),
         states=sum(unit.states for unit in units),

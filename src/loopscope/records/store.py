@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
@@ -19,6 +20,21 @@ FINAL = "final"
 """Name of the frozen workspace among the states of a run."""
 LOCK_FILE = "study.lock.json"
 """What the study is resolved to (`StudyLock`)."""
+_LOOKED_AT_SEC = (0.001, 0.003, 0.01, 0.03)
+
+
+def _locked(fd: int) -> bool:
+    """Lock a study's file; one who only looks whether it is held (`StudyStore.is_held`) has it for a moment."""
+    for pause in (*_LOOKED_AT_SEC, None):
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if pause is None:
+                return False
+            time.sleep(pause)
+        else:
+            return True
+    return False
 
 
 class RunDir:
@@ -122,12 +138,8 @@ class StudyStore:
         make_dirs(self.path)
         fd = os.open(self.path / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
-            try:
-                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise StudyError(
-                    f"{self.path}: another loopscope is running this study; wait for it or stop it first"
-                ) from None
+            if not _locked(fd):
+                raise StudyError(f"{self.path}: another loopscope is running this study; wait for it or stop it first")
             yield
         finally:
             os.close(fd)
