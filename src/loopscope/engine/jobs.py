@@ -188,6 +188,8 @@ def _quiet_console() -> None:
     for handler in harbor_logger.handlers:
         if type(handler) is logging.StreamHandler:
             handler.setLevel(logging.CRITICAL + 1)
+    # A line that cannot be written to a file (an agent's error with half a character, say) would be shown as it is.
+    logging.raiseExceptions = False
 
 
 def _trial_dir(job_dir: Path) -> Path | None:
