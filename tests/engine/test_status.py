@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
 import pytest
@@ -18,7 +18,7 @@ from loopscope.engine.plan import Plan, plan_study
 from loopscope.engine.policy import EndingKind
 from loopscope.engine.status import StudyStatus, UnitState, UnitStatus, study_status
 from loopscope.models import Commit, CommitOrigin, RunStatus, StateScore, Verification, VerificationStatus
-from loopscope.records import RecordError, StudyStore
+from loopscope.records import RecordError, StudyError, StudyStore
 
 GOOD = "name: s\ntasks: [./toy]\nagents: [nop, oracle]\nseeds: 2\n"
 
@@ -139,23 +139,25 @@ def test_a_holder_that_says_nothing_is_still_one(root):
     assert not (root / "s" / IN_FLIGHT).exists()
 
 
-def test_looking_never_keeps_an_engine_from_starting(root):
+def test_looking_never_keeps_an_engine_from_starting(root, monkeypatch):
     plan(root)
-    store, done = StudyStore(root / "s"), threading.Event()
+    store = StudyStore(root / "s")
+    with store.hold():
+        pass
+    looking = os.open(root / "s/.lock", os.O_RDONLY)
+    fcntl.flock(looking, fcntl.LOCK_SH)
+    pauses: list[float] = []
 
-    def look() -> None:
-        while not done.is_set():
-            store.is_held()
+    def pause(seconds: float) -> None:
+        if not pauses:
+            os.close(looking)
+        pauses.append(seconds)
 
-    watcher = threading.Thread(target=look)
-    watcher.start()
-    try:
-        for _ in range(100):
-            with store.hold():
-                pass
-    finally:
-        done.set()
-        watcher.join()
+    monkeypatch.setattr("loopscope.records.store.time.sleep", pause)
+    with store.hold():
+        assert len(pauses) == 1
+        with pytest.raises(StudyError, match="another loopscope is running this study"), StudyStore(root / "s").hold():
+            pass
 
 
 def commits(*states: str) -> tuple[Commit, ...]:
