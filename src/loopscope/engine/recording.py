@@ -6,12 +6,13 @@ import math
 import os
 import shutil
 from collections.abc import Iterable
-from datetime import UTC, datetime
+from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
 
 from harbor.models.trial.result import TrialResult
 
+from loopscope.engine.clock import Stopwatch
 from loopscope.engine.ending import Ending, Redactor, earlier_tries, ending_of, ending_of_fault, problem
 from loopscope.engine.harvest import LIMITS, TOO_LARGE, LimitsFile
 from loopscope.engine.identity import UNIT_FILE
@@ -34,7 +35,7 @@ def publish_run(
     run: RunPlan,
     outcome: TrialOutcome,
     workspace: Path,
-    started: datetime,
+    watch: Stopwatch,
     secrets: list[str],
     fault: Problem | None = None,
 ) -> RunRecord:
@@ -42,13 +43,14 @@ def publish_run(
 
     Args:
         workspace: the frozen workspace as a tar; absent when it could not be brought out.
+        watch: started with the rollout.
         secrets: values of the agent's environment; none of them (of six characters or more) reaches a file.
         fault: what kept the rollout from starting or from being recorded, where there is no trial that tells.
     """
     target = plan.store.run(run.run_id).path
     folder = scratch_name(target)
     folder.mkdir(parents=True)
-    redact, harvest_started = Redactor(secrets), datetime.now(UTC)
+    redact, harvest_started = Redactor(secrets), watch.now()
     hashed: dict[str, FileHash] = {}
     try:
         left_out = _keep_logs(outcome, folder, redact)
@@ -74,13 +76,13 @@ def publish_run(
         )
         draft_model(folder / UNIT_FILE, UnitFile(unit=run.unit))
         try:
-            record = _record(plan, run, outcome, ending, found, folder, started, harvest_started)
+            record = _record(plan, run, outcome, ending, found, folder, watch, harvest_started)
             draft_model(folder / "record.json", record)
         except (ValueError, TypeError) as error:  # data that found a way into a field: the rest is kept all the same
             bad = problem("record_refused", "harvest", f"{type(error).__name__}: {error}", redact)
             ending = Ending(ending.status, (*ending.problems, bad))
             bare = TrialOutcome(outcome.trial_dir, None, outcome.failure)
-            record = _record(plan, run, bare, ending, RepositoryReading(), folder, started, harvest_started)
+            record = _record(plan, run, bare, ending, RepositoryReading(), folder, watch, harvest_started)
             draft_model(folder / "record.json", record)
         write_manifest(folder, hashed)
         publish(folder, target)
@@ -93,7 +95,7 @@ def publish_run(
 def publish_failure(plan: Plan, run: RunPlan, found: Problem) -> RunRecord:
     """Record a rollout that could not start, or whose run directory could not be made."""
     outcome = TrialOutcome(None, None, (found.kind, found.message))
-    return publish_run(plan, run, outcome, Path(os.devnull), datetime.now(UTC), list(_values(run)), found)
+    return publish_run(plan, run, outcome, Path(os.devnull), Stopwatch(), list(_values(run)), found)
 
 
 def _values(run: RunPlan) -> Iterable[str]:
@@ -107,10 +109,10 @@ def _record(
     ending: Ending,
     found: RepositoryReading,
     folder: Path,
-    started: datetime,
+    watch: Stopwatch,
     harvest_started: datetime,
 ) -> RunRecord:
-    finished, result = datetime.now(UTC), outcome.result
+    finished, result = watch.now(), outcome.result
     return RunRecord(
         run_id=run.run_id,
         unit=run.unit.digest,
@@ -125,13 +127,13 @@ def _record(
         seed=run.seed,
         status=ending.status,
         problems=(*ending.problems, *found.problems),
-        started_at=started,
+        started_at=watch.started,
         finished_at=finished,
         timings=Timings(
-            environment_sec=seconds(result.environment_setup) if result else None,
-            agent_sec=seconds(result.agent_execution) if result else None,
+            environment_sec=watch.length(seconds(result.environment_setup)) if result else None,
+            agent_sec=watch.length(seconds(result.agent_execution)) if result else None,
             harvest_sec=between(harvest_started, finished),
-            total_sec=between(started, finished),
+            total_sec=between(watch.started, finished),
         ),
         budget_sec=run.budget_sec,
         environment=plan.spec.environment.type,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import tarfile
-from datetime import UTC, datetime
 from pathlib import Path
 
 import zstandard
 from harbor.models.trial.config import AgentConfig, VerifierConfig
 from harbor.utils.env import resolve_env_vars
 
+from loopscope.engine.clock import Stopwatch
 from loopscope.engine.ending import problem
 from loopscope.engine.harvest import MAX_WORKSPACE_BYTES, WORKSPACE
 from loopscope.engine.jobs import run_trial, to_its_end
@@ -89,7 +89,7 @@ async def run_rollout(plan: Plan, run: RunPlan) -> RunRecord:
     agent = _agent_config(plan, run)
     scratch = scratch_name(plan.store.path / run.run_id)
     tar = scratch / WORKSPACE
-    started = datetime.now(UTC)
+    watch = Stopwatch()
     try:
         async with machine(alone=False):
             outcome = await run_trial(
@@ -101,7 +101,7 @@ async def run_rollout(plan: Plan, run: RunPlan) -> RunRecord:
                 verifier=_harvester(run.task, tar),
             )
         secrets = list(resolve_env_vars(agent.env).values())
-        return await to_its_end(publish_run, plan, run, outcome, tar, started, secrets)
+        return await to_its_end(publish_run, plan, run, outcome, tar, watch, secrets)
     finally:
         remove_tree(scratch)
 
