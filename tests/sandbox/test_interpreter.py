@@ -98,7 +98,7 @@ def test_a_closed_installation_is_named_with_the_remedy(tmp_path: Path, monkeypa
     assert found.unreadable() is None
     library.chmod(0o750)
     assert found.unreadable() == library
-    monkeypatch.setattr(toolchain, "_interpreter", lambda: found)
+    monkeypatch.setattr(toolchain, "base_interpreter", lambda: found)
     monkeypatch.setattr("os.geteuid", lambda: 0)
     with pytest.raises(SandboxError, match=rf"chmod -R o\+rX {library}"):
         toolchain.build((), tmp_path / "cache")
