@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from harbor.models.task.config import EnvironmentConfig
 from sandboxes import ROOT, Body, environment, inside, processes, says
+from test_lifetime import keepers_of
 
 from loopscope.models import Limit, LimitState
 from loopscope.sandbox import cgroup, limits, toolchain
@@ -470,6 +471,21 @@ def test_an_engine_that_is_killed_leaves_no_group(tmp_path: Path) -> None:
         os.sched_yield()
         tries -= 1
     assert groups(engine.pid) == []
+
+
+@needs_groups
+def test_groups_go_where_only_the_engine_is_left(tmp_path: Path) -> None:
+    """With hub and keeper killed, what is inside dies by itself, a moment later."""
+
+    @inside()
+    async def body(env: LocalEnvironment, where: Path) -> None:
+        assert groups(os.getpid())
+        for pid in keepers_of(os.getpid()):
+            os.kill(pid, signal.SIGKILL)
+        await env.stop(delete=True)
+        assert groups(os.getpid()) == []
+
+    body(tmp_path)
 
 
 @needs_groups

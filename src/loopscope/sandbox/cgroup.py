@@ -213,13 +213,14 @@ def remove(group: Path) -> bool:
     return True
 
 
-def remove_soon(group: Path) -> bool:
+def remove_soon(group: Path, patience_sec: float = 5.0) -> bool:
     """The same for a group whose processes have just been killed: the kernel may still be letting go of them."""
-    for _ in range(100):
-        if remove(group):
-            return True
+    until = time.monotonic() + patience_sec
+    while not remove(group):
+        if time.monotonic() > until:
+            return False
         time.sleep(0.002)
-    return False
+    return True
 
 
 def settings(home: Home, value: int) -> list[tuple[str, str, bool]]:

@@ -246,7 +246,7 @@ class LocalEnvironment(BaseEnvironment):
         if sandbox is not None:
             await sandbox.close()
         if self._limits is not None:
-            self._limits.finish()
+            await asyncio.to_thread(self._limits.finish)
         if self._storage is not None:
             await self._storage.close(delete)
         scratch = self._scratch

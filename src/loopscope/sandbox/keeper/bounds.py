@@ -120,9 +120,10 @@ class Bounds:
 
     def remove_groups(self) -> None:
         """Remove the groups; their processes are dead."""
+        until = time.monotonic() + 5
         for group, _, place in self.groups:
             for folder in dict.fromkeys((place, group)):
-                for _ in range(50):
+                while time.monotonic() < until:
                     try:
                         os.rmdir(folder)
                         break
