@@ -253,7 +253,7 @@ def test_plain_directories_are_watched(tmp_path: Path) -> None:
 def test_plain_directories_are_counted_in_files_links_and_depth(tmp_path: Path) -> None:
     async def go() -> None:
         async with small(tmp_path, "directory") as env:
-            held = env._storage
+            held = env._box.storage
             assert held is not None
             empty = await held.use()
             await says(
@@ -276,7 +276,7 @@ def test_too_little_room_is_said_before_the_start(tmp_path: Path, monkeypatch: p
     assert_nothing_left(tmp_path)
 
     async def go() -> None:
-        async with running(tmp_path, storage=asked._storage_wanted) as env:  # nobody asked for ten gigabytes
+        async with running(tmp_path, storage=asked._storage) as env:  # nobody asked for ten gigabytes
             assert env.limits()["disk"].value == 1 << 30
 
     asyncio.run(go())
@@ -312,7 +312,7 @@ def test_a_means_that_is_none_or_does_not_work_is_refused(tmp_path: Path, monkey
     async def go() -> None:
         async with running(tmp_path) as env:
             assert env.limits()["disk"].means == "tmpfs"
-            assert env._storage is not None and "e2fsprogs" in env._storage.refused[0]
+            assert env._box.storage is not None and "e2fsprogs" in env._box.storage.refused[0]
 
     asyncio.run(go())
 
@@ -320,10 +320,10 @@ def test_a_means_that_is_none_or_does_not_work_is_refused(tmp_path: Path, monkey
 def test_memory_is_what_a_tmpfs_takes(tmp_path: Path) -> None:
     async def go(means: str) -> tuple[int, int]:
         async with small(tmp_path, means) as env:
-            assert env._storage is not None
-            before = await env._storage.memory()
+            assert env._box.storage is not None
+            before = await env._box.storage.memory()
             await says(env, "head -c 10M /dev/zero > /app/x; cd /tmp; seq 1000 | xargs touch")
-            return before, await env._storage.memory()
+            return before, await env._box.storage.memory()
 
     before, after = asyncio.run(go("tmpfs"))
     assert after - before >= 10 * MIB + 1000 * storage.TMPFS_INODE_BYTES

@@ -38,8 +38,8 @@ def settled_study(directory: Path) -> tuple[StudySpec, tuple[str, ...]]:
     if not changed:
         return now, ()
     return begun.model_copy(update={"concurrency": now.concurrency, "schedule": now.schedule}), (
-        f"{STUDY_FILE}: changed since the last `loopscope run` ({', '.join(changed)}); this works on the study as it was run "
-        "then",
+        f"{STUDY_FILE}: changed since the last `loopscope run` ({', '.join(changed)}); "
+        "this works on the study as it was run then",
     )
 
 

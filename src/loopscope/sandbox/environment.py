@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import hashlib
 import tempfile
 from collections.abc import Awaitable, Mapping, Sequence
@@ -15,18 +14,18 @@ from harbor.environments.capabilities import EnvironmentCapabilities, Environmen
 from harbor.models.task.config import NetworkMode, NetworkPolicy
 from harbor.models.trial.config import ResourceMode
 
-from loopscope.models import Limit, LimitState
+from loopscope.models import Limit
 from loopscope.sandbox import bwrap, toolchain
+from loopscope.sandbox.box import Box, not_started
 from loopscope.sandbox.dockerfile import Plan, read_dockerfile
-from loopscope.sandbox.errors import DockerfileError, SandboxError, SandboxGoneError, SandboxUnavailableError
+from loopscope.sandbox.errors import DockerfileError, SandboxError
 from loopscope.sandbox.files import Files
 from loopscope.sandbox.fill import Filler, check_tools
 from loopscope.sandbox.limits import DEFAULT_PIDS, MIN_PIDS, Asked, Limits, Strength, default_memory, enforced
-from loopscope.sandbox.namespace import Sandbox
 from loopscope.sandbox.output import OnText
 from loopscope.sandbox.rootfs import SYSTEM_PATH, Scratch, Users, private_root
 from loopscope.sandbox.runner import Runner
-from loopscope.sandbox.storage import Kind, Storage, Watch, make
+from loopscope.sandbox.storage import Kind
 
 
 class LocalEnvironment(BaseEnvironment):
@@ -72,7 +71,6 @@ class LocalEnvironment(BaseEnvironment):
             raise SandboxError(f"pids_limit: {pids_limit} is too small; at least {MIN_PIDS} processes are needed")
         self._strength = Strength(limits)
         self._pids_limit = int(pids_limit)
-        self._limits: Limits | None = None
         self._python_packages = tuple(python_packages)
         self._private_dirs = tuple(private_dirs)
         self._export_on_stop = dict(export_on_stop or {})
@@ -81,11 +79,9 @@ class LocalEnvironment(BaseEnvironment):
         self._scratch_dir = Path(scratch_dir) if scratch_dir else None
         self._runner = Runner()
         self._files = Files(self._runner, max_transfer_bytes, transfer_timeout_sec)
-        self._scratch: Scratch | None = None
-        self._storage_wanted = storage
+        self._storage = storage
         self._shm_bytes = int(shm_mb) << 20
-        self._storage: Storage | None = None
-        self._watch: asyncio.Task[None] | None = None
+        self._box: Box | None = None
         self._ids: tuple[int, int] | None = None
         self._toolchain: toolchain.Toolchain | None = None
         self._plan: Plan | None = None
@@ -120,10 +116,7 @@ class LocalEnvironment(BaseEnvironment):
 
     def limits(self) -> dict[str, Limit]:
         """By resource: what holds it and what was seen so far; true at any time, and after `stop`."""
-        absent = dict.fromkeys(("cpu", "memory", "pids", "disk"), Limit(state=LimitState.ABSENT, means="not started"))
-        disk = {"disk": self._storage.limit()} if self._storage else {}
-        held = self._limits.read() if self._limits else {}
-        return {"network": Limit(state=LimitState.ENFORCED, means="network namespace"), **absent, **held, **disk}
+        return self._box.read_limits() if self._box else not_started()
 
     def _asked(self) -> Asked:
         memory_mb = self._resource_limit_value("memory", auto_mode=ResourceMode.LIMIT)
@@ -168,13 +161,12 @@ class LocalEnvironment(BaseEnvironment):
         check_tools(plan, self._toolchain is not None)
         self._ids = bwrap.choose_ids()
         self._users = Users(plan.users, self.ids_mapped)
-        self._scratch = Scratch(self._scratch_root(), plan.roots | self._more_roots(), self._ids, self._users)
+        scratch = Scratch(self._scratch_root(), plan.roots | self._more_roots(), self._ids, self._users)
+        binds = self._toolchain.binds if self._toolchain else ()
+        self._box = Box(self._runner, scratch, self._ids, binds=binds, shm_bytes=self._shm_bytes, logger=self.logger)
         try:
-            asked = self.task_env_config.storage_mb
-            self._storage = await make(self._storage_wanted, asked, self._scratch, self._ids is not None)
-            self._limits = Limits(self._asked(), self._strength, one_id=self._ids is None)
-            await self._launch()
-            self._watch = asyncio.create_task(self._watched(self._storage, self._scratch.root).run())
+            limits = Limits(self._asked(), self._strength, one_id=self._ids is None)
+            await self._box.open(limits, self._storage, self.task_env_config.storage_mb)
             known = self._toolchain.packages if self._toolchain else ()
             await Filler(self._runner, self._files, plan, self._user, frozenset(known)).fill(self._cwd())
             self._filled = True
@@ -195,37 +187,6 @@ class LocalEnvironment(BaseEnvironment):
             return trial / f".sandbox-{hashlib.sha256(self.session_id.encode()).hexdigest()[:8]}"
         return Path(tempfile.mkdtemp(prefix="loopscope-sandbox-"))
 
-    async def _launch(self) -> None:
-        if self._scratch is None:
-            raise SandboxError("the sandbox was not started")
-        if self._runner.ended:
-            raise SandboxGoneError(self._runner.ended)
-        layout = self._scratch.layout(self._toolchain.binds if self._toolchain else (), self._shm_bytes)
-        stage = bwrap.staging_point() if self._ids else ""
-        files = self._storage.fds if self._storage else ()
-        launch = bwrap.build(layout, bwrap.find_bwrap(), self._ids, stage, files)
-        try:
-            held = self._limits
-            self._runner.sandbox = await Sandbox.launch(
-                launch, held.bounds() if held else None, held.board if held else None
-            )
-        except SandboxError as exc:
-            raise SandboxUnavailableError(f"no sandbox can be started: {exc}; {bwrap.remedy(str(exc))}") from exc
-
-    def _watched(self, storage: Storage, host: Path) -> Watch:
-        async def kill() -> None:
-            self.logger.error("the sandbox wrote more than %d bytes: its processes are killed", storage.bytes)
-            with contextlib.suppress(SandboxError):
-                await self._runner.run(["/bin/sh", "-c", "kill -9 -1"], timeout=10)
-
-        async def give_up(why: str) -> None:
-            self.logger.error("%s", why)
-            self._runner.ended = why
-            if self._runner.sandbox is not None:
-                await self._runner.sandbox.close()
-
-        return Watch(storage, host, kill, give_up)
-
     async def stop(self, delete: bool) -> None:
         """Kill everything inside; with `delete` remove its files too. May be called at any time, and again."""
         try:
@@ -235,37 +196,16 @@ class LocalEnvironment(BaseEnvironment):
                 if not delete:
                     await self._keep_files()
         finally:
-            await asyncio.shield(self._end(delete))
-
-    async def _end(self, delete: bool) -> None:
-        watch, self._watch = self._watch, None
-        if watch is not None:
-            watch.cancel()
-        await self._observe()
-        sandbox, self._runner.sandbox = self._runner.sandbox, None
-        if sandbox is not None:
-            await sandbox.close()
-        if self._limits is not None:
-            await asyncio.to_thread(self._limits.finish)
-        if self._storage is not None:
-            await self._storage.close(delete)
-        scratch = self._scratch
-        if delete and scratch is not None:
-            self._scratch = None
-            await asyncio.to_thread(scratch.remove)
-
-    async def _observe(self) -> None:
-        """Note what the files take, for the record."""
-        if self._storage is not None and self._storage.fds:
-            with contextlib.suppress(OSError):
-                await self._storage.use()
+            if self._box is not None:
+                await asyncio.shield(self._box.end(delete))
 
     async def _keep_files(self) -> None:
         """Copy the writable directories to the host, where they lie in a file system that ends with the sandbox."""
-        if self._scratch is None or self._storage is None or self._storage.kind is Kind.DIRECTORY:
+        box = self._box
+        if box is None or box.storage is None or box.storage.kind is Kind.DIRECTORY:
             return
         await self.freeze()
-        for inside, place in zip(self._scratch.private, self._scratch.places, strict=True):
+        for inside, place in zip(box.scratch.private, box.scratch.places, strict=True):
             try:
                 await self.download_dir(inside, place)
             except (SandboxError, OSError) as exc:
@@ -295,11 +235,9 @@ class LocalEnvironment(BaseEnvironment):
         The whole sandbox is replaced: a new one, with pristine mounts and nothing running, stands over the same files.
         Only what lay in /dev/shm is gone.
         """
-        if self._runner.sandbox is not None:
-            await asyncio.shield(self._runner.sandbox.close())
-            self._runner.sandbox = None
-        await self._observe()
-        await self._launch()
+        if self._box is None:
+            raise SandboxError("the sandbox was not started")
+        await self._box.freeze()
 
     # -- commands ----------------------------------------------------------------------------------------------------
 

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from loopscope.sandbox import bwrap
-from loopscope.sandbox.errors import SandboxError, SandboxUnavailableError
+from loopscope.sandbox.box import Box
+from loopscope.sandbox.errors import SandboxError
 from loopscope.sandbox.limits import Asked, Limits
-from loopscope.sandbox.namespace import Sandbox
 from loopscope.sandbox.rootfs import Scratch
 from loopscope.sandbox.runner import Runner
 
-_MEMORY_BYTES, _PIDS = 256 << 20, 64
+_MEMORY_BYTES, _PIDS, _STORAGE_MB = 256 << 20, 64, 64
 
 
 @dataclass(frozen=True)
@@ -35,24 +35,15 @@ async def started() -> AsyncIterator[tuple[Runner, int]]:
 
     Raises SandboxUnavailableError for what the machine lacks, with the remedy.
     """
-    program, ids = bwrap.find_bwrap(), bwrap.choose_ids()
+    ids = bwrap.choose_ids()
     with tempfile.TemporaryDirectory(prefix="loopscope-probe-") as folder:
-        scratch = Scratch(Path(folder) / "s", (), ids)
         runner = Runner()
-        held = Limits(Asked(_MEMORY_BYTES, _PIDS, 1.0), one_id=ids is None)
+        box = Box(runner, Scratch(Path(folder) / "s", (), ids), ids)
         try:
-            scratch.create()
-            launch = bwrap.build(scratch.layout(), program, ids, bwrap.staging_point() if ids else "")
-            try:
-                runner.sandbox = await Sandbox.launch(launch, held.bounds(), held.board)
-            except SandboxError as exc:
-                raise SandboxUnavailableError(f"no sandbox can be started: {exc}; {bwrap.remedy(str(exc))}") from exc
+            await box.open(Limits(Asked(_MEMORY_BYTES, _PIDS, 1.0), one_id=ids is None), storage_mb=_STORAGE_MB)
             yield runner, ids[1] if ids else 1
         finally:
-            if runner.sandbox is not None:
-                await runner.sandbox.close()
-            held.finish()
-            scratch.remove()
+            await box.end(delete=True)
 
 
 async def probe() -> Probe:
