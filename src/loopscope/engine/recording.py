@@ -53,7 +53,7 @@ def publish_run(
     redact, harvest_started = Redactor(secrets), watch.now()
     hashed: dict[str, FileHash] = {}
     try:
-        left_out = _keep_logs(outcome, folder, redact)
+        left_out, limits = _keep_logs(outcome, folder, redact), _limits(outcome.trial_dir, workspace)
         if workspace.is_file():
             hashed["workspace.tar.zst"] = compress(workspace, folder / "workspace.tar.zst")
         _keep_earlier_attempts(target, folder)
@@ -76,13 +76,13 @@ def publish_run(
         )
         draft_model(folder / UNIT_FILE, UnitFile(unit=run.unit))
         try:
-            record = _record(plan, run, outcome, ending, found, folder, watch, harvest_started)
+            record = _record(plan, run, outcome, ending, found, folder, watch, harvest_started, limits)
             draft_model(folder / "record.json", record)
         except (ValueError, TypeError) as error:  # data that found a way into a field: the rest is kept all the same
             bad = problem("record_refused", "harvest", f"{type(error).__name__}: {error}", redact)
             ending = Ending(ending.status, (*ending.problems, bad))
             bare = TrialOutcome(outcome.trial_dir, None, outcome.failure)
-            record = _record(plan, run, bare, ending, RepositoryReading(), folder, watch, harvest_started)
+            record = _record(plan, run, bare, ending, RepositoryReading(), folder, watch, harvest_started, limits)
             draft_model(folder / "record.json", record)
         write_manifest(folder, hashed)
         publish(folder, target)
@@ -111,6 +111,7 @@ def _record(
     folder: Path,
     watch: Stopwatch,
     harvest_started: datetime,
+    limits: dict[str, Limit],
 ) -> RunRecord:
     finished, result = watch.now(), outcome.result
     return RunRecord(
@@ -137,7 +138,7 @@ def _record(
         ),
         budget_sec=run.budget_sec,
         environment=plan.spec.environment.type,
-        limits=_limits(outcome.trial_dir),
+        limits=limits,
         usage=_usage(run, result),
         commits=found.commits,
         clean_initial=found.clean_initial,
@@ -149,9 +150,10 @@ def _record(
     )
 
 
-def _limits(trial_dir: Path | None) -> dict[str, Limit]:
-    path = trial_dir / LIMITS if trial_dir else None
-    return read_model(path, LimitsFile).limits if path and path.is_file() else {}
+def _limits(trial_dir: Path | None, workspace: Path) -> dict[str, Limit]:
+    """As the harvester wrote them; where Harbor never came to it, as the sandbox did at its stop."""
+    places = [*([trial_dir / LIMITS] if trial_dir else []), workspace.with_name(LIMITS)]
+    return next((read_model(path, LimitsFile).limits for path in places if path.is_file()), {})
 
 
 def _usage(run: RunPlan, result: TrialResult | None) -> Usage:

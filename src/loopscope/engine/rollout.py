@@ -11,7 +11,7 @@ from harbor.utils.env import resolve_env_vars
 
 from loopscope.engine.clock import Stopwatch
 from loopscope.engine.ending import problem
-from loopscope.engine.harvest import MAX_WORKSPACE_BYTES, WORKSPACE
+from loopscope.engine.harvest import LIMITS, MAX_WORKSPACE_BYTES, WORKSPACE
 from loopscope.engine.jobs import run_trial, to_its_end
 from loopscope.engine.lock import machine
 from loopscope.engine.plan import Plan, RunPlan
@@ -78,6 +78,7 @@ def _exporting(spec: EnvironmentSpec, task: PreparedTask, file: Path) -> Environ
     if spec.type != "local":
         return spec
     export = {"path": task.info.workdir, "file": str(file), "max_bytes": str(MAX_WORKSPACE_BYTES)}
+    export["limits"] = str(file.with_name(LIMITS))
     return spec.model_copy(update={"kwargs": spec.kwargs | {"export_on_stop": export}})
 
 

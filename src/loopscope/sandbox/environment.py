@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import json
 import tempfile
 from collections.abc import Awaitable, Mapping, Sequence
 from pathlib import Path, PurePath, PurePosixPath
@@ -37,7 +38,8 @@ class LocalEnvironment(BaseEnvironment):
     private_dirs: further directories to make writable inside, such as `/models`.
     max_transfer_bytes: cap of one download (default 2 GiB).
     export_on_stop: `path` inside, `file` outside, `max_bytes`: a directory that `stop` writes as a tar unless the file
-        exists already. For what must come out however the trial went.
+        exists already. For what must come out however the trial went. With `limits`, a file outside, also what was
+        seen of the limits, as JSON.
     transfer_timeout_sec: cap of one transfer's time (default 600 s).
     storage: what bounds the writable files to the task's `storage_mb`: `loop` (an image; takes root), `tmpfs`,
         `directory` (plain ones, watched), or `auto` (default: the first of these that works).
@@ -223,6 +225,9 @@ class LocalEnvironment(BaseEnvironment):
         partial = target.with_suffix(".export")
         try:
             await self.freeze()
+            if place := self._export_on_stop.get("limits"):
+                found = {name: limit.model_dump(mode="json") for name, limit in self.limits().items()}
+                Path(place).write_text(json.dumps({"limits": found}))
             await self.stream_tar(self._export_on_stop["path"], partial, int(self._export_on_stop["max_bytes"]))
             partial.rename(target)
         except (SandboxError, OSError) as exc:
