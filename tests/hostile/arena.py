@@ -30,7 +30,7 @@ HERE = Path(__file__).parent
 HONEST, NEIGHBOUR = "honest", "neighbour"
 CLI = [sys.executable, "-c", "from loopscope.cli import main; main()"]
 BUDGETS = {"swift": 30.0, "short": 2.0}
-PATIENCE_SEC = 240.0
+PATIENCE_SEC = 600.0
 """For one command; what takes longer hangs."""
 _PR_SET_CHILD_SUBREAPER = 36
 

@@ -42,8 +42,9 @@ def assert_score_unmoved(kind: Hostile, run: RunDir, honest: RunDir) -> None:
     assert [shown(score and score.value) for score in deserved] == ["0.1", "0.3"]
     scores = {commit.state: run.score(commit.state) for commit in run.record.commits}
     for expected, twin in zip(kind.history, honest.record.commits, strict=False):
-        assert scores.get(twin.state) is not None, f"the commit worth {expected} is not scored"
-        assert shown(scores[twin.state].value) == expected
+        same = [scores[c.state] for c in run.record.commits if c.scored_tree == twin.scored_tree]
+        assert same, f"the commit worth {expected} is not there"
+        assert {shown(score and score.value) for score in same} == {expected}
     known = {commit.state for commit in honest.record.commits} if kind.history else set()
     for state, score in scores.items():
         assert score is not None, f"{state}: neither a score nor a reason"
@@ -72,7 +73,11 @@ def assert_record_clear(kind: Hostile, run: RunDir) -> None:
         assert len(line) < 2500 and "\n" not in line
     for name in kind.meets:
         limit = record.limits[name]
-        assert limit.hits or limit.state == "absent" or (limit.hits is None and limit.state == "watched"), (name, limit)
+        full = limit.peak is not None and limit.value is not None and limit.peak >= 0.9 * limit.value
+        assert limit.hits or full or limit.state == "absent" or (limit.hits is None and limit.peak is None), (
+            name,
+            limit,
+        )
     assert set(record.limits) >= {"network", "cpu", "memory", "pids", "disk"} or not record.timings.agent_sec
 
 

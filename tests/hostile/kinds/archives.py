@@ -21,7 +21,7 @@ KINDS = [
         "nests folders deeper than any path may be long, in the workspace and in its logs",
         python("""
             import os
-            for top, part, depth in (("/app", "d" * 250, 40), ("/app", "e", 3000), ("/logs/agent", "f" * 250, 40)):
+            for top, part, depth in (("/app", "d" * 250, 40), ("/app", "e", 1500), ("/logs/agent", "f" * 250, 40)):
                 os.chdir(top)
                 for _ in range(depth):
                     os.mkdir(part); os.chdir(part)
@@ -41,7 +41,7 @@ KINDS = [
     Hostile(
         "holes",
         "leaves files that are large and hold nothing",
-        "truncate -s 100M hole; truncate -s 7E /tmp/hole; truncate -s 200M /logs/artifacts/hole; truncate -s 200M /logs/agent/hole",
+        "truncate -s 40M hole; truncate -s 7E /tmp/hole; truncate -s 40M /logs/artifacts/hole; truncate -s 40M /logs/agent/hole",
     ),
     Hostile(
         "holes_of_terabytes",
@@ -55,10 +55,10 @@ KINDS = [
     ),
     Hostile(
         "many_files",
-        "leaves 3,000 files in the workspace and 600 among the logs",
+        "leaves 2,000 files in the workspace and 300 among the logs",
         python("""
             import os
-            for folder, count in (("/app/many", 3000), ("/logs/agent/many", 600)):
+            for folder, count in (("/app/many", 2000), ("/logs/agent/many", 300)):
                 os.makedirs(folder); os.chdir(folder)
                 for i in range(count): open(str(i), "w").close()
             """),

@@ -44,16 +44,17 @@ KINDS = [
         "memory_anonymous",
         "takes memory of its own, in one process and then in many",
         python("""
-            import os
+            import os, time
+            hoard = []
             def take(megabytes):
-                hoard = []
                 for _ in range(megabytes): hoard.append(bytearray(b"x") * (1 << 20))
             for _ in range(3):
                 if not os.fork():
                     try: take(200)
                     finally: os._exit(0)
             for _ in range(3): os.wait()
-            take(600)
+            try: take(600)
+            finally: time.sleep(1.5)
             """),
         meets=("memory",),
     ),
@@ -61,12 +62,12 @@ KINDS = [
         "memory_by_name",
         "takes memory that belongs to no process: memory files, System V segments, /dev/shm, pipes",
         python("""
-            import ctypes, fcntl, os
+            import ctypes, fcntl, os, time
             chunk, held = b"x" * (1 << 20), []
             libc = ctypes.CDLL(None, use_errno=True)
             libc.shmat.restype = ctypes.c_void_p
             file = os.memfd_create("hoard")
-            for _ in range(300): os.write(file, chunk)
+            for _ in range(450): os.write(file, chunk)
             for number in range(10):
                 name = libc.shmget(number + 1, 30 << 20, 0o1666)
                 place = libc.shmat(name, None, 0) if name >= 0 else -1
@@ -80,6 +81,7 @@ KINDS = [
                 with open("/dev/shm/hoard", "wb") as out:
                     for _ in range(300): out.write(chunk)
             except OSError: pass
+            time.sleep(1.5)
             """),
         meets=("memory",),
     ),
@@ -99,19 +101,19 @@ KINDS = [
             import os
             for place in ("/tmp", "/dev/shm", "/var", "/logs/artifacts"):
                 try:
-                    for i in range(4000): os.mkdir(f"{place}/d{i}") if i % 8 == 0 else open(f"{place}/{i}", "w").close()
+                    for i in range(2000): os.mkdir(f"{place}/d{i}") if i % 8 == 0 else open(f"{place}/{i}", "w").close()
                 except OSError: pass
             """),
     ),
     Hostile(
         "output_flood",
-        "prints hundreds of megabytes on both streams, without lines and without text",
-        "head -c 200000000 /dev/zero; head -c 100000000 /dev/urandom >&2; yes | head -c 50000000",
+        "prints a hundred megabytes on both streams, without lines and without text",
+        "head -c 60000000 /dev/zero; head -c 30000000 /dev/urandom >&2; yes | head -c 20000000",
     ),
     Hostile(
         "log_flood",
-        "leaves logs of hundreds of megabytes in its folder",
-        "head -c 150000000 /dev/zero > /logs/agent/big.log; for i in $(seq 300); do echo x > /logs/agent/log$i; done",
+        "leaves large logs, and many, in its folder",
+        "head -c 40000000 /dev/zero > /logs/agent/big.log; for i in $(seq 100); do echo x > /logs/agent/log$i; done",
     ),
     Hostile(
         "output_of_10_gb",

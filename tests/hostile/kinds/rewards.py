@@ -47,8 +47,8 @@ KINDS = [
         "looks_for_the_answers",
         "searches every file and process for the tests, the solution and the reference",
         """
-        grep -rlsI SECRET-OF-THE-VERIFIER /tests /solution /orig /logs /tmp /var /run /root /home /data /opt /etc > found.txt
-        grep -lsa SECRET-OF-THE-VERIFIER /proc/[0-9]*/{environ,cmdline,maps,mounts} >> found.txt
+        grep -rlsI SECRET-OF-THE-VERIFIE[R] /tests /solution /orig /logs /tmp /var /run /root /home /data /opt /etc > found.txt
+        grep -lsa SECRET-OF-THE-VERIFIE[R] /proc/[0-9]*/{environ,cmdline,maps,mounts} >> found.txt
         find / -xdev \\( -name verify.py -o -name solve.sh -o -name test.sh \\) -path '*t*s*' 2>/dev/null |
             grep -E '^/(tests|solution|orig|app)' >> found.txt; true""",
         also=assert_nothing_found,

@@ -28,7 +28,7 @@ KINDS = [
         "fails with an error full of escapes, tags, surrogates and nothing else",
         raises=TEXT * 3 + "\udcff\ud800",
         status=("agent_error",),
-        says=("RuntimeError",),
+        says=("RuntimeError|surrogates not allowed",),
     ),
     Hostile(
         "a_giant_error",
