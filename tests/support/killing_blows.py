@@ -22,6 +22,7 @@ class Blow:
         any, `agent` one of the agent's, `verifier` the task's test.
     k: the blow falls at the k-th event, from 1.
     when: `before` or `after` the operation; `torn`: in the middle of the first write to a file just opened.
+    late: counted only from the first sandbox on; the planning before it is the same at every start.
     cut: as with a power cut, what was written and not synced is lost with the process.
     """
 
@@ -29,6 +30,7 @@ class Blow:
     event: str = "any"
     k: int = 1
     when: str = "before"
+    late: bool = False
     cut: bool = False
     errno: int = 0
     sticky: bool = False
@@ -46,32 +48,32 @@ class Blow:
 
 
 _ENGINE = (
-    # (event, greatest k, moments, weight)
-    ("rename", 10, ("before", "after"), 5),
-    ("fsync", 30, ("before", "after"), 4),
-    ("open", 25, ("before", "after", "torn"), 3),
-    ("any", 80, ("before", "after"), 3),
-    ("link", 6, ("before", "after"), 1),
-    ("mkdir", 8, ("before", "after"), 1),
-    ("unlink", 8, ("before", "after"), 1),
-    ("scratch", 60, ("before", "after"), 1),
-    ("agent", 4, ("after",), 2),
-    ("verifier", 4, ("after",), 2),
-    ("command", 20, ("after",), 1),
+    # (event, greatest k, moments, weight); small, so that one study bears many
+    ("rename", 5, ("before", "after"), 5),
+    ("fsync", 12, ("before", "after"), 4),
+    ("open", 10, ("before", "after", "torn"), 3),
+    ("any", 40, ("before", "after"), 3),
+    ("mkdir", 5, ("before", "after"), 1),
+    ("unlink", 3, ("before", "after"), 1),
+    ("scratch", 30, ("before", "after"), 1),
+    ("agent", 3, ("after",), 2),
+    ("verifier", 3, ("after",), 2),
+    ("command", 12, ("after",), 1),
 )
 _OTHERS = (
-    Blow("hub", "command", 20),
+    Blow("hub", "command", 12),
     Blow("hub", "verifier", 3),
-    Blow("keeper", "verifier", 4),
-    Blow("bwrap", "verifier", 4),
-    Blow("verifier", "verifier", 4),
+    Blow("keeper", "verifier", 3),
+    Blow("bwrap", "verifier", 3),
+    Blow("verifier", "verifier", 3),
 )
 
 
 def engine_blow(rng: random.Random) -> Blow:
     """The engine's own death."""
     event, most, moments, _ = rng.choices(_ENGINE, [row[3] for row in _ENGINE])[0]
-    return Blow("engine", event, rng.randint(1, most), rng.choice(moments), cut=rng.random() < 0.5)
+    k, when, late, cut = rng.randint(1, most), rng.choice(moments), rng.random() < 0.75, rng.random() < 0.5
+    return Blow("engine", event, k, when, late=late, cut=cut)
 
 
 def other_blow(rng: random.Random) -> Blow:

@@ -45,6 +45,7 @@ class Saboteur:
         self._lock = threading.RLock()
         self._count = 0
         self._struck = False
+        self._at_work = False
         self._unsynced: dict[tuple[int, int], int] = {}
         self.trace: list[tuple[str, str, str]] = []
 
@@ -79,6 +80,8 @@ class Saboteur:
             if when == "after" and kind != "scratch":
                 self.trace.append((kind, place, other))
             wanted = self._blow.event
+            if self._blow.late and not self._at_work:
+                return
             if kind != wanted and not (wanted == "any" and kind in DURABLE):
                 return
             self._count += when == "before"
@@ -262,6 +265,7 @@ class Saboteur:
     def _send_fds(self, original: Callable[..., int]) -> Callable[..., int]:
         def call(sock: Any, buffers: Any, fds: Any, *args: Any) -> int:
             sent = original(sock, buffers, fds, *args)
+            self._at_work = True
             if list(buffers) == [b"run"]:
                 for kind in self._command(fds[0]):
                     if kind != "command":

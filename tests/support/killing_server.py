@@ -219,6 +219,7 @@ def serve() -> None:
         importlib.import_module(module)
     # Some libraries keep threads of their own, which stand idle; no child goes on with their work.
     warnings.filterwarnings("ignore", message=".*multi-threaded, use of fork", category=DeprecationWarning)
+    importlib.import_module("loopscope.sandbox.toolchain").build()  # looked for once; else half a second of each start
     _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     gc.collect()
     gc.freeze()
