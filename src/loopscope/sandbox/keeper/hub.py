@@ -14,7 +14,7 @@ from loopscope.sandbox.keeper import storage
 from loopscope.sandbox.keeper.bounds import Board
 from loopscope.sandbox.keeper.command import CANNOT_RUN, SETUP_FAILED, exit_code, kill_tree, send
 from loopscope.sandbox.keeper.start import Sandbox
-from loopscope.sandbox.keeper.system import hide_arguments, read_all
+from loopscope.sandbox.keeper.system import PR_SET_CHILD_SUBREAPER, hide_arguments, prctl, read_all
 from loopscope.sandbox.keeper.watch import SLOTS, Ranking, Watch
 
 
@@ -159,6 +159,7 @@ class Keeper:
             while self.by_pid and self.listen(sandbox):  # until they are gone they hold the mounts
                 pass
             sandbox.kill()
+            self.ranking.tell(0)  # another process may get our pid
             used = resource.getrusage(resource.RUSAGE_CHILDREN)
             self.board.seen["cpu_usec"] += int((used.ru_utime + used.ru_stime) * 1e6)
             self.board.write()
@@ -169,12 +170,16 @@ class Keeper:
 def hub(connection: socket.socket) -> None:
     """Fork a keeper, or a helper for storage, for each socket received, until the engine closes its end."""
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    # A killed command's first process may outlive the one outside that waited for it. It comes here, where it is gone
+    # at once; the machine's first process reaps late, a container's perhaps never, and until then no sandbox can end.
+    prctl(PR_SET_CHILD_SUBREAPER, 1)
     ranking = Ranking()
     while True:
-        ranking.mine = (ranking.mine + 1) % SLOTS
         message, fds, _, _ = socket.recv_fds(connection, 16, 1)
         if not message:
             return
+        if message != b"storage":  # helpers come each second, and would give a living keeper's slot away
+            ranking.mine = (ranking.mine + 1) % SLOTS
         if os.fork() == 0:
             code = 1
             try:
