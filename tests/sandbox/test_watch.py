@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 from sandboxes import inside, says
+from test_limits import HOG, limited
 
 from loopscope.sandbox.environment import LocalEnvironment
 from loopscope.sandbox.keeper.bounds import Board
+from loopscope.sandbox.keeper.system import mount_point
 from loopscope.sandbox.keeper.watch import Ranking, Watch, kilobytes
 
 pytestmark = pytest.mark.sandbox
@@ -80,3 +82,29 @@ def test_a_living_keeper_that_uses_more_goes_first() -> None:
 def test_kilobytes_adds_up_lines_of_one_name() -> None:
     text = b"Rss: 4 kB\nPss:     3 kB\nPss:  2 kB\nVmFlags: rd wr\nPss_Anon: 1 kB\n"
     assert kilobytes(text, (b"Pss", b"Pss_Anon", b"Swap")) == {b"Pss": 5 << 10, b"Pss_Anon": 1 << 10, b"Swap": 0}
+
+
+EVASIONS = {
+    "a process called like a field of its status": (
+        "import ctypes; ctypes.CDLL(None).prctl(15, b'Threads:x', 0, 0, 0)\nkept = bytearray(400 << 20)"
+    ),
+    "a file system mounted where its path has blanks": (
+        "subprocess.run(['unshare', '-rm', 'sh', '-c', 'mkdir \"/tmp/a b\"; mount -t tmpfs x \"/tmp/a b\"; "
+        'cd "/tmp/a b"; dd if=/dev/zero of=f bs=1M count=400 2>/dev/null; sleep 10\'])'
+    ),
+}
+
+
+@pytest.mark.parametrize("evasion", EVASIONS)
+def test_no_name_hides_memory(tmp_path: Path, evasion: str) -> None:
+    @limited("watchdog")
+    async def body(env: LocalEnvironment, where: Path) -> None:
+        await env.exec(f"python3 - <<'E'\n{HOG.format(EVASIONS[evasion])}E\n", timeout_sec=20)
+        assert env.limits()["memory"].hits
+
+    body(tmp_path)
+
+
+def test_mount_points_are_read_as_the_kernel_writes_them() -> None:
+    assert mount_point("36 35 98:0 / /a\\040b\\134c\\011 rw,noatime") == "/a b\\c\t"
+    assert mount_point("36 35 98:0 / / rw") == "/"

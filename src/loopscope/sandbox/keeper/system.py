@@ -30,6 +30,12 @@ def mount(source: str, target: str, kind: str | None, flags: int, options: str |
         raise OSError(ctypes.get_errno(), f"mount {source} on {target}")
 
 
+def mount_point(line: str) -> str:
+    """Where a line of /proc/<pid>/mountinfo says that a file system is mounted; blanks and the like are octal there."""
+    parts = line.split(" ")[4].split("\\")
+    return parts[0] + "".join(chr(int(part[:3], 8)) + part[3:] for part in parts[1:])
+
+
 def set_capabilities(keep: int) -> None:
     """Reduce permitted and effective capabilities to the bit mask `keep`; nothing is inheritable."""
     low, high = keep & 0xFFFFFFFF, keep >> 32

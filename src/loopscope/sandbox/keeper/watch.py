@@ -3,8 +3,9 @@
 A tick costs one small file for each process inside. Only when that leaves the limit in doubt (anonymous memory, counted
 twice where forks share it, and all of the machine's shared memory together would pass it) is the count made exact:
 proportional shares, memory files by descriptor or mapping, /dev/shm and the memory file systems of nested namespaces.
-What hides from that (memory files in flight on a socket, pages of the kernel's own) is caught by the second line: when
-the machine itself runs short, the sandbox of ours that uses most loses its largest process.
+What hides from that (memory files in flight on a socket, file systems that were covered or left by chroot, pages of the
+kernel's own) is caught by the second line: when the machine itself runs short, the sandbox of ours that uses most loses
+its largest process.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import struct
 import time
 
 from loopscope.sandbox.keeper.bounds import Board
+from loopscope.sandbox.keeper.system import mount_point
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -102,8 +104,8 @@ class Watch:
         for pid in os.listdir(self.proc):
             if pid.isdigit() and (text := self._read(f"{pid}/status")):
                 used[pid] = sum(kilobytes(text, (b"RssAnon", b"VmSwap", b"VmPTE")).values())
-                at = text.find(b"Threads:")
-                threads += int(text[at + 8 : at + 20].split()[0]) if at >= 0 else 0
+                # From the line's start: a process may be called `Threads:`.
+                threads += int(text.partition(b"\nThreads:")[2].partition(b"\n")[0] or 0)
         return used, threads
 
     def _exactly(self, pids: list[str]) -> tuple[dict[str, int], int]:
@@ -180,7 +182,7 @@ class Watch:
             if not after.startswith(("tmpfs ", "ramfs ")):
                 continue
             try:
-                fd = os.open(f"{pid}/root{before.split(' ')[4]}", os.O_PATH, dir_fd=self.proc)
+                fd = os.open(f"{pid}/root{mount_point(before)}", os.O_PATH, dir_fd=self.proc)
             except OSError:
                 continue
             found[os.fstat(fd).st_dev] = _in_use(fd)
