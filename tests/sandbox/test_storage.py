@@ -18,7 +18,7 @@ from sandboxes import ROOT, environment, running, says
 from test_lifetime import keepers_of
 
 from loopscope.models import LimitState
-from loopscope.sandbox import storage
+from loopscope.sandbox import storage, storagewatch
 from loopscope.sandbox.environment import LocalEnvironment
 from loopscope.sandbox.errors import SandboxError, SandboxGoneError, SandboxUnavailableError
 from loopscope.sandbox.keeper import storage as helper
@@ -250,6 +250,24 @@ def test_plain_directories_are_watched(tmp_path: Path) -> None:
     assert_nothing_left(tmp_path)
 
 
+def test_a_look_that_fails_does_not_end_the_watch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def go() -> None:
+        async with small(tmp_path, "directory") as env:
+            asked, failed = storage.ask_storage, asyncio.Event()
+
+            async def fails(*_: Any) -> Any:
+                failed.set()
+                raise OSError("the helper died")
+
+            monkeypatch.setattr(storage, "ask_storage", fails)
+            await asyncio.wait_for(failed.wait(), 30)
+            monkeypatch.setattr(storage, "ask_storage", asked)
+            hog = "while :; do head -c 8M /dev/zero >> /app/big; done"
+            assert (await env.exec(hog, timeout_sec=60)).return_code == 137
+
+    asyncio.run(go())
+
+
 def test_plain_directories_are_counted_in_files_links_and_depth(tmp_path: Path) -> None:
     async def go() -> None:
         async with small(tmp_path, "directory") as env:
@@ -287,7 +305,7 @@ def test_a_host_that_runs_full_ends_the_sandbox_with_the_reason(
 ) -> None:
     async def go() -> None:
         async with small(tmp_path, "loop" if ROOT else "directory") as env:
-            monkeypatch.setattr(storage, "free_bytes", lambda place: 1 << 20)
+            monkeypatch.setattr(storagewatch, "free_bytes", lambda place: 1 << 20)
             with pytest.raises(SandboxGoneError, match="MiB are free at"):
                 await env.exec("sleep 1000")
             with pytest.raises(SandboxGoneError, match="MiB are free at"):

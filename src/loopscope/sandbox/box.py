@@ -15,7 +15,8 @@ from loopscope.sandbox.limits import Limits
 from loopscope.sandbox.namespace import Sandbox
 from loopscope.sandbox.rootfs import Scratch
 from loopscope.sandbox.runner import Runner
-from loopscope.sandbox.storage import Storage, Watch, make
+from loopscope.sandbox.storage import Storage, make
+from loopscope.sandbox.storagewatch import Watch
 
 
 class Box:

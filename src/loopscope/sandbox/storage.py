@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -131,9 +131,6 @@ def _let_go(kind: Kind, fds: Sequence[int]) -> None:
     until = time.monotonic() + _GONE_SEC
     while kind is Kind.LOOP and behind.exists() and time.monotonic() < until:
         time.sleep(0.001)
-
-
-# -- making -----------------------------------------------------------------------------------------------------------
 
 
 async def make(wanted: str, storage_mb: int | None, scratch: Scratch, has_ids: bool) -> Storage:
@@ -258,46 +255,3 @@ def _template(size: int) -> Path:
             os.close(fd)
             Path(name).unlink(missing_ok=True)
     return found
-
-
-# -- watching ---------------------------------------------------------------------------------------------------------
-
-Act = Callable[[], Awaitable[None]]
-
-
-@dataclass(frozen=True)
-class Watch:
-    """Looks at a sandbox's storage while it runs: for the peak, for a host that runs full, for directories over."""
-
-    storage: Storage
-    host: Path
-    """Where the image or the directories lie."""
-    kill: Act
-    """Kills everything inside but the first process."""
-    give_up: Callable[[str], Awaitable[None]]
-    """Ends the sandbox, for this reason."""
-    interval_sec: float = 1.0
-
-    async def run(self) -> None:
-        """Until cancelled, or the sandbox was given up. A look takes at most a twentieth of the time.
-
-        Directories that are over their limit are no reason to kill again while they do not grow: they are harvested.
-        """
-        last_hit = (0, 0)
-        while True:
-            begin = time.monotonic()
-            found = await self.storage.use()
-            if self.storage.kind is not Kind.TMPFS and free_bytes(self.host) < RESERVE_BYTES // 2:
-                await self.give_up(
-                    f"the sandbox was ended: less than {RESERVE_BYTES // 2 // MIB} MiB are free at {self.host}; "
-                    "free some, or lower the tasks' `storage_mb`"
-                )
-                return
-            over = found.bytes > self.storage.bytes or found.inodes > self.storage.inodes
-            grown = found.bytes > last_hit[0] or found.inodes > last_hit[1]
-            if self.storage.kind is Kind.DIRECTORY and over and grown:
-                self.storage.hits += 1
-                await self.kill()
-                found = await self.storage.use()  # it wrote on until it was dead
-                last_hit = (found.bytes, found.inodes)
-            await asyncio.sleep(max(self.interval_sec, 20 * (time.monotonic() - begin)))
