@@ -7,7 +7,7 @@ from loopscope.evidence.gate import Artifact, Decision, decide
 from loopscope.evidence.windows import Counts, Window, windows
 from loopscope.models import CheckpointEvidence, Commit, Grade, PreparedTask, RunEvidence, RunRecord, StateScore
 from loopscope.records import RunDir
-from loopscope.transcripts.atif import read_tool_steps
+from loopscope.transcripts.atif_steps import read_tool_steps
 
 
 def run_evidence(run: RunDir, task: PreparedTask, prepared: frozenset[bytes] = frozenset()) -> RunEvidence:

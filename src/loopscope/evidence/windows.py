@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from loopscope.models.annotation import StepAnnotation, StepKind, StepStatus
-from loopscope.transcripts.atif import ToolStep
+from loopscope.transcripts.atif_steps import ToolStep
 
 _COMPILER = r"(?:gcc|g\+\+|cc|c\+\+|clang(?:\+\+)?|make|cmake|ninja|cargo|rustc|go build|javac|nvcc)"
 _BUILDS = re.compile(rf"(?:^|[;&|(]\s*){_COMPILER}(?:\s|$)", re.M)
