@@ -19,6 +19,8 @@ from loopscope.records import write_model
 VERDICT_FILE = "loopscope-verdict.json"
 """Beside, not inside, the folder that comes out of the sandbox: nothing in there can name or replace it."""
 OUTPUT_TAIL = 16 << 10
+_WRITES = "f=$(mktemp) && head -c 65536 /dev/zero > $f; code=$?; rm -f $f; exit $code"
+"""Fails where there is no room left inside."""
 KILLED = "the verifier was killed (signal 9) before it wrote a reward"
 """Reason of an error. Whether the machine killed it or what it ran did, nothing tells."""
 _KILLED_CODE = 128 + 9
@@ -103,7 +105,10 @@ class LenientVerifier(Verifier):
         except DownloadVerifierDirError:
             folder = EnvironmentPaths.for_os(self.environment.os).verifier_dir
             if (await self.environment.exec(f"test -d {folder} && ls {folder}", timeout_sec=60)).return_code == 0:
-                raise  # it is there: the transfer failed, which says nothing of the verifier
+                if (await self.environment.exec(_WRITES, timeout_sec=60)).return_code == 0:
+                    raise  # it is there: the transfer failed, which says nothing of the verifier
+                reason = "the verification filled the sandbox's disk, and its logs cannot be brought out"
+                return Verdict(VerificationStatus.NO_REWARD, reason=reason)
             reason = "the verifier removed its log directory, or left it unreadable"
             return Verdict(VerificationStatus.NO_REWARD, reason=reason)
         return read_verdict(
