@@ -73,7 +73,12 @@ def draw(rng: random.Random) -> Blow:
 
 
 def course(
-    make: Callable[[str], Arena], twin: Twin, rng: random.Random, points: int, choose: Callable[[random.Random], Blow]
+    make: Callable[[str], Arena],
+    twin: Twin,
+    rng: random.Random,
+    points: int,
+    choose: Callable[[random.Random], Blow],
+    hold: Callable[[Arena, Twin], None] = hold_against,
 ) -> Counter[str]:
     """Deal so many blows to studies that go on after each, and hold every one that ends against its twin.
 
@@ -94,7 +99,7 @@ def course(
             elif start.code == 0:
                 break
         finish(arena)
-        hold_against(arena, twin)
+        hold(arena, twin)
     return landed
 
 
