@@ -13,22 +13,11 @@ from harbor.models.trial.result import TrialResult
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loopscope.engine import policy
+from loopscope.engine import kinds
 from loopscope.engine.ending import Ending, ending_of, ending_of_fault
 from loopscope.engine.jobs import TrialOutcome
-from loopscope.engine.policy import (
-    POLICY,
-    VERIFICATION_KINDS,
-    EndingKind,
-    Fate,
-    When,
-    fate_of,
-    is_provider_trouble,
-    kind_of,
-    left_work,
-    retried_at_once,
-    stands,
-)
+from loopscope.engine.kinds import VERIFICATION_KINDS, EndingKind, is_provider_trouble, kind_of
+from loopscope.engine.policy import POLICY, Fate, When, fate_of, left_work, retried_at_once, stands
 from loopscope.models import (
     Commit,
     CommitOrigin,
@@ -137,7 +126,7 @@ def test_every_error_that_harbor_has_for_a_provider_is_placed():
         for name, kind in vars(base).items()
         if isinstance(kind, type) and issubclass(kind, base.NonZeroAgentExitCodeError)
     }
-    placed = {name for name in found if policy.provider_trouble(name, "")}
+    placed = {name for name in found if kinds.provider_trouble(name, "")}
     assert found - placed == {*of_the_agent, "NonZeroAgentExitCodeError", "ApiError", "UnknownApiError"}
 
 
@@ -161,7 +150,7 @@ def test_what_fails_again_and_again_becomes_invalid(kind):
         EndingKind.SANDBOX_FAILED: ("SandboxError", "environment", ""),
         EndingKind.AGENT_NOT_INSTALLED: ("x", "setup", ""),
     }
-    exception = next((name for name, k in policy._BY_EXCEPTION.items() if k is kind), "")
+    exception = next((name for name, k in kinds._BY_EXCEPTION.items() if k is kind), "")
     problem = problems.get(kind, (exception, "agent", ""))
     most = POLICY[kind].tries
     fates = [fate_of(record(ENVIRONMENT, problem, tries=n)) for n in range(1, most + 2)]

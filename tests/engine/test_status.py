@@ -14,8 +14,8 @@ from finished_run import NOON, failure, finish, finish_all
 from toy_study import write_task
 
 from loopscope.engine.inflight import IN_FLIGHT, InFlight, read_in_flight
+from loopscope.engine.kinds import EndingKind
 from loopscope.engine.plan import Plan, plan_study
-from loopscope.engine.policy import EndingKind
 from loopscope.engine.status import StudyStatus, UnitState, UnitStatus, study_status
 from loopscope.models import Commit, CommitOrigin, RunStatus, StateScore, Verification, VerificationStatus
 from loopscope.records import RecordError, StudyError, StudyStore

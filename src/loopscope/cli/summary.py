@@ -130,7 +130,8 @@ class FailedRollouts:
 
 def failed_rollouts(store: StudyStore, run_ids: Collection[str]) -> FailedRollouts:
     """Count them; a record that cannot be read is invalid."""
-    from loopscope.engine.policy import Fate, fate_of, main_problem
+    from loopscope.engine.kinds import main_problem
+    from loopscope.engine.policy import Fate, fate_of
 
     environment = agent = 0
     invalid = []

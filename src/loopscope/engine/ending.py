@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from loopscope.engine.jobs import TrialOutcome
-from loopscope.engine.policy import NOT_STARTED, POLICY, SET_UP, Fate, is_draw, kind_of_failure
+from loopscope.engine.kinds import NOT_STARTED, SET_UP, kind_of_failure
+from loopscope.engine.policy import POLICY, Fate, is_draw
 from loopscope.models import Problem, RunRecord, RunStatus
 from loopscope.models.annotation import PROBLEM_KEY
 from loopscope.records import RecordError, read_model

@@ -11,7 +11,8 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from loopscope.engine.policy import EndingKind, is_provider_trouble, main_problem, retried_at_once
+from loopscope.engine.kinds import EndingKind, is_provider_trouble, main_problem
+from loopscope.engine.policy import retried_at_once
 from loopscope.models import RunRecord
 
 MAX_PAUSE_SEC = 600.0

@@ -31,12 +31,6 @@ class RepositoryReading:
     uncommitted: bool | None = None
     problems: list[Problem] = field(default_factory=list)
 
-    @property
-    def left_work(self) -> bool:
-        """Whether the agent left anything of its own; where that cannot be told it counts as left."""
-        initial = {self.clean_initial, self.ambiguous_initial}
-        return self.uncommitted is not False or any(commit.sha not in initial for commit in self.commits)
-
     def note(self, kind: str, message: str) -> None:
         """Add a problem of the harvest stage; what is no text is shown escaped."""
         text = message.encode("utf-8", "backslashreplace").decode()

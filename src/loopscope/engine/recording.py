@@ -18,6 +18,7 @@ from loopscope.engine.harvest import LIMITS, TOO_LARGE, LimitsFile
 from loopscope.engine.identity import UNIT_FILE
 from loopscope.engine.jobs import TrialOutcome, between, seconds
 from loopscope.engine.plan import Plan, RunPlan, versions
+from loopscope.engine.policy import holds_work
 from loopscope.engine.reading import RepositoryReading, read_repository
 from loopscope.models import FileHash, Limit, Problem, RunRecord, Timings, UnitFile, Usage
 from loopscope.records import draft_model, publish, read_model, remove_tree, scratch_name, write_bytes
@@ -69,7 +70,7 @@ def publish_run(
                 outcome,
                 has_workspace=(folder / "workspace.tar.zst").is_file(),
                 too_large=workspace.with_suffix(TOO_LARGE).exists(),
-                worked=found.left_work,
+                worked=holds_work(found),
                 earlier=earlier,
                 redact=redact,
             )

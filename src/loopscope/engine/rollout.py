@@ -13,9 +13,9 @@ from loopscope.engine.clock import Stopwatch
 from loopscope.engine.ending import problem
 from loopscope.engine.harvest import LIMITS, MAX_WORKSPACE_BYTES, WORKSPACE
 from loopscope.engine.jobs import run_trial, to_its_end
+from loopscope.engine.kinds import NOT_STARTED
 from loopscope.engine.lock import machine
 from loopscope.engine.plan import Plan, RunPlan
-from loopscope.engine.policy import NOT_STARTED
 from loopscope.engine.recording import publish_failure, publish_run
 from loopscope.models import EnvironmentSpec, PreparedTask, Problem, RunRecord
 from loopscope.records import publish, remove_tree, scratch_name, write_bytes

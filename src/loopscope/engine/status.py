@@ -13,7 +13,8 @@ from pydantic import Field
 
 from loopscope.engine.identity import run_id_of
 from loopscope.engine.inflight import InFlightFile, read_in_flight
-from loopscope.engine.policy import EndingKind, Fate, fate_of, kind_of, main_problem
+from loopscope.engine.kinds import EndingKind, kind_of, main_problem
+from loopscope.engine.policy import Fate, fate_of
 from loopscope.engine.scorecount import MISSING, ScoreReader, StateCounts
 from loopscope.engine.shelf import retired_runs
 from loopscope.models import (

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from loopscope.engine.events import Event, Notify, Phase
 from loopscope.engine.inflight import InFlight
+from loopscope.engine.kinds import main_problem
 from loopscope.engine.needs import Need, Needs
 from loopscope.engine.plan import Plan, RunPlan
-from loopscope.engine.policy import main_problem
 from loopscope.engine.providers import answer_of
 from loopscope.engine.rollout import make_baseline, publish_failure, run_rollout
 from loopscope.engine.scheduler import Job, Scheduler
