@@ -7,8 +7,12 @@ import subprocess
 import sys
 
 import pytest
+from toy_study import write_task
 
+from loopscope.engine import rollout
+from loopscope.engine.jobs import TrialOutcome
 from loopscope.engine.lock import machine
+from loopscope.engine.plan import plan_study
 
 
 @pytest.fixture(autouse=True)
@@ -90,3 +94,20 @@ def test_the_lock_holds_between_processes_and_ends_with_them(tmp_path):
     other.kill()
     other.wait()
     asyncio.run(free())
+
+
+def test_a_baseline_does_not_disturb_what_measures_time(tmp_path, monkeypatch):
+    write_task(tmp_path / "toy")
+    study = tmp_path / "s.yaml"
+    study.write_text("name: s\ntasks: [./toy]\nagents: [nop]\nseeds: 1\n")
+    plan = plan_study(study, tmp_path / "study")
+
+    async def trial(*_: object, **__: object) -> TrialOutcome:
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.1), machine(alone=True):
+                raise AssertionError("not while a sandbox works")
+        return TrialOutcome(None, None, ("Stopped", "seen enough"))
+
+    monkeypatch.setattr(rollout, "run_trial", trial)
+    problem = asyncio.run(rollout.make_baseline(plan, plan.runs[0].task))
+    assert problem is not None and problem.message == "seen enough"

@@ -6,7 +6,6 @@ import os
 import shutil
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
 from harbor.models.task.config import TaskConfig
@@ -108,6 +107,7 @@ class Needs:
 
     def __init__(self, directory: Path, spec: StudySpec) -> None:
         self._directory, self._spec = directory, spec
+        self._known: dict[str, tuple[float, int]] = {}
         self._here = spec.environment.type in _ON_THIS_MACHINE or ":" in spec.environment.type
 
     def capacity(self) -> Capacity:
@@ -139,15 +139,15 @@ class Needs:
         return Need(self._cpus(task), self._disk(task), None, task)
 
     def _cpus(self, task: str) -> int:
-        return max(1, round(1000 * (self._spec.environment.cpus or _resources(self._directory, task)[0])))
+        return max(1, round(1000 * (self._spec.environment.cpus or self._resources(task)[0])))
 
     def _disk(self, task: str) -> int:
-        return _resources(self._directory, task)[1] << 20 if self._here else 0
+        return self._resources(task)[1] << 20 if self._here else 0
 
-
-@cache
-def _resources(directory: Path, task: str) -> tuple[float, int]:
-    """(cpus, storage in MiB) that a prepared task asks for; prepared tasks never change."""
-    text = (prepared_dir(directory, task) / "task.toml").read_text(encoding="utf-8")
-    environment = TaskConfig.model_validate_toml(text).environment
-    return float(environment.cpus or 1), environment.storage_mb or DEFAULT_STORAGE_MB
+    def _resources(self, task: str) -> tuple[float, int]:
+        """(cpus, storage in MiB) that a prepared task asks for, read once: while a study runs its tasks stay."""
+        if task not in self._known:
+            text = (prepared_dir(self._directory, task) / "task.toml").read_text(encoding="utf-8")
+            environment = TaskConfig.model_validate_toml(text).environment
+            self._known[task] = float(environment.cpus or 1), environment.storage_mb or DEFAULT_STORAGE_MB
+        return self._known[task]

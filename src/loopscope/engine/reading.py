@@ -94,7 +94,7 @@ def _read(
         return
     first = next((c for c in history.commits if c.superseded_by is None), history.commits[0])
     if baseline.is_file():
-        found = audit_initial(repository, first, _untouched(baseline), task.info.editable)
+        found = audit_initial(repository, first, _untouched(baseline, _stamp(baseline)), task.info.editable)
         reading.clean_initial = first.sha if found is Initial.CLEAN else None
         reading.ambiguous_initial = first.sha if found is Initial.AMBIGUOUS else None
     head = next((c for c in history.commits if c.sha == history.head), None)
@@ -103,9 +103,14 @@ def _read(
 
 
 @lru_cache(maxsize=64)
-def _untouched(baseline: Path) -> dict[bytes, FileEntry]:
-    """Files of a baseline archive, which never changes once it is there."""
+def _untouched(baseline: Path, _: tuple[int, int]) -> dict[bytes, FileEntry]:
+    """Files of a baseline archive. A task that changed has another one under the same name."""
     return list_workspace(baseline).files
+
+
+def _stamp(file: Path) -> tuple[int, int]:
+    status = file.stat()
+    return status.st_ino, status.st_mtime_ns
 
 
 def _with_snapshot(commit: Commit, listing: Listing) -> Commit:

@@ -35,14 +35,15 @@ async def make_baseline(plan: Plan, task: PreparedTask) -> Problem | None:
     scratch = scratch_name(plan.store.path / "baseline")
     tar = scratch / WORKSPACE
     try:
-        outcome = await run_trial(
-            scratch,
-            name="baseline",
-            task_dir=prepared_dir(plan.store.path, task.info.name),
-            agent=AgentConfig(name="nop"),
-            environment=plan.spec.environment,
-            verifier=_harvester(task, tar),
-        )
+        async with machine(alone=False):
+            outcome = await run_trial(
+                scratch,
+                name="baseline",
+                task_dir=prepared_dir(plan.store.path, task.info.name),
+                agent=AgentConfig(name="nop"),
+                environment=plan.spec.environment,
+                verifier=_harvester(task, tar),
+            )
         if outcome.failure is None and tar.is_file():
             packed = scratch_name(target)
             await to_its_end(compress, tar, packed)
