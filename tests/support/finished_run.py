@@ -7,11 +7,10 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from loopscope.engine.identity import UNIT_FILE
 from loopscope.engine.plan import Plan, RunPlan
 from loopscope.models import Problem, RunRecord, RunStatus, Timings, UnitFile, Usage
 from loopscope.records import RunDir, write_model
-from loopscope.records.manifest import write_manifest
+from loopscope.records.manifest import UNIT, write_manifest
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 MARK = "native/mark.txt"
@@ -51,7 +50,7 @@ def finish(plan: Plan, run: RunPlan, status: RunStatus = RunStatus.COMPLETED, ma
     found = plan.store.run(run.run_id)
     (found.path / "native").mkdir(parents=True)
     (found.path / MARK).write_text(mark or run.unit.digest)
-    write_model(found.path / UNIT_FILE, UnitFile(unit=run.unit))
+    write_model(found.path / UNIT, UnitFile(unit=run.unit))
     write_model(found.path / "record.json", record_of(run, status, **more))
     write_manifest(found.path, {})
     return found

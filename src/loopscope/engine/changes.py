@@ -7,12 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from loopscope.engine.identity import UNIT_FILE, differences, read_identity
+from loopscope.engine.identity import differences, read_identity
 from loopscope.engine.policy import Fate, fate_of
 from loopscope.engine.shelf import free, hash_in_study, move, place_of_run, retired_runs, shelve_task
 from loopscope.models import StudyLock, UnitFile, UnitIdentity
 from loopscope.records import RecordError, RunDir, StudyError, StudyStore, write_model
 from loopscope.records.durable import is_scratch
+from loopscope.records.manifest import UNIT
 
 _FROM_TASK = "(its content)"
 
@@ -219,8 +220,8 @@ def check(file: str, changes: Changes, *, retire: bool) -> None:
 def name_units(store: StudyStore, lock: StudyLock | None) -> None:
     """Write into each run directory of version 1 what unit it is, as long as the lock that tells it is there."""
     for unit in _units(store, lock):
-        if unit.identity is not None and not (unit.run.path / UNIT_FILE).is_file():
-            write_model(unit.run.path / UNIT_FILE, UnitFile(unit=unit.identity))
+        if unit.identity is not None and not (unit.run.path / UNIT).is_file():
+            write_model(unit.run.path / UNIT, UnitFile(unit=unit.identity))
 
 
 def apply(store: StudyStore, changes: Changes, wanted: Mapping[str, UnitIdentity]) -> None:

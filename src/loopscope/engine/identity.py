@@ -10,18 +10,13 @@ from typing import Any
 from loopscope.agents.registry import BUILT_IN
 from loopscope.models import AgentSpec, EnvironmentSpec, PreparedTask, RunRecord, StudyLock, UnitFile, UnitIdentity
 from loopscope.records import RecordError, RunDir, read_model
-from loopscope.records.manifest import UNIT as UNIT_FILE
+from loopscope.records.manifest import UNIT
 
 _DECIDES_NOTHING: Mapping[str, frozenset[str]] = MappingProxyType({"local": frozenset({"scratch_dir"})})
 """By environment: kwargs that cannot change a result, such as where on this machine it works. Of environments that are
 not ours nobody can know, so all of theirs decide."""
 _SHOWN = 60
 """Characters of a value in a message."""
-
-
-def run_id_of(task: str, label: str, seed: int) -> str:
-    """Name of a run's directory: what people read."""
-    return f"{task}__{label}__s{seed}"
 
 
 def identity(
@@ -58,8 +53,8 @@ def read_identity(run: RunDir, lock: StudyLock | None) -> UnitIdentity | None:
         lock: the study's; runs of version 1 are told by it and their record.
     """
     try:
-        if (run.path / UNIT_FILE).is_file():
-            return read_model(run.path / UNIT_FILE, UnitFile).unit
+        if (run.path / UNIT).is_file():
+            return read_model(run.path / UNIT, UnitFile).unit
         return _of_version_1(run.record, lock) if lock else None
     except RecordError:
         return None
@@ -125,6 +120,3 @@ def _shown(value: Any) -> str:
     if len(text) == 64 and not set(text) - set("0123456789abcdef"):
         return text[:8]
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."
-
-
-__all__ = ["UNIT_FILE", "differences", "identity", "read_identity", "run_id_of"]

@@ -14,7 +14,7 @@ from pathlib import Path
 from loopscope.agents.registry import AgentKind
 from loopscope.engine.changes import Changes, apply, check, compare, name_units, shelve_unnamed_tasks
 from loopscope.engine.checks import check_for_scoring, check_machine
-from loopscope.engine.identity import identity, run_id_of
+from loopscope.engine.identity import identity
 from loopscope.engine.policy import Fate, fate_of
 from loopscope.engine.shelf import fetch_task
 from loopscope.models import AgentSpec, PreparedTask, StudyLock, StudySpec, UnitIdentity
@@ -33,7 +33,7 @@ from loopscope.records import (
 )
 from loopscope.records.durable import make_dirs
 from loopscope.records.settled import settled_study
-from loopscope.records.store import LOCK_FILE
+from loopscope.records.store import LOCK_FILE, run_id_of
 from loopscope.records.studyfile import STUDY_FILE
 from loopscope.tasks.catalog import TaskSource, resolve
 from loopscope.tasks.errors import TaskError

@@ -15,14 +15,13 @@ from harbor.models.trial.result import TrialResult
 from loopscope.engine.clock import Stopwatch
 from loopscope.engine.ending import Ending, Redactor, earlier_tries, ending_of, ending_of_fault, problem
 from loopscope.engine.harvest import LIMITS, TOO_LARGE, LimitsFile
-from loopscope.engine.identity import UNIT_FILE
 from loopscope.engine.jobs import TrialOutcome, between, seconds
 from loopscope.engine.plan import Plan, RunPlan, versions
 from loopscope.engine.policy import holds_work
 from loopscope.engine.reading import RepositoryReading, read_repository
 from loopscope.models import FileHash, Limit, Problem, RunRecord, Timings, UnitFile, Usage
 from loopscope.records import draft_model, publish, read_model, remove_tree, scratch_name, write_bytes
-from loopscope.records.manifest import write_manifest
+from loopscope.records.manifest import UNIT, write_manifest
 from loopscope.records.workspace import compress
 
 MAX_NATIVE_BYTES = 1 << 30
@@ -75,7 +74,7 @@ def publish_run(
                 redact=redact,
             )
         )
-        draft_model(folder / UNIT_FILE, UnitFile(unit=run.unit))
+        draft_model(folder / UNIT, UnitFile(unit=run.unit))
         try:
             record = _record(plan, run, outcome, ending, found, folder, watch, harvest_started, limits)
             draft_model(folder / "record.json", record)

@@ -14,11 +14,11 @@ from pathlib import Path
 
 from loopscope.models import PreparedTask
 from loopscope.records import RecordError, read_model
+from loopscope.records.contents import RETIRED_TASKS, SHELVED_RECORD, SHELVED_TASK
 from loopscope.records.durable import make_dirs, sync_directory
+from loopscope.records.store import RETIRED
 from loopscope.tasks.copying import tree_hash
 
-RETIRED = "retired"
-_PREPARED = "prepared"
 _UNKNOWN = "unknown"
 
 
@@ -54,15 +54,15 @@ def _parts(study: Path, task: str, place: Path) -> list[tuple[Path, Path]]:
     """(in the study, on the shelf) of each part of a prepared task; last the record, which says what they are."""
     tasks = study / "tasks"
     return [
-        (tasks / task, place / _PREPARED),
+        (tasks / task, place / SHELVED_TASK),
         (tasks / f"{task}.baseline.tar.zst", place / "baseline.tar.zst"),
         (tasks / f"{task}.baseline-problem.txt", place / "baseline-problem.txt"),
-        (tasks / f"{task}.json", place / "task.json"),
+        (tasks / f"{task}.json", place / SHELVED_RECORD),
     ]
 
 
 def _place_of_task(study: Path, task: str, content_hash: str) -> Path:
-    return study / RETIRED / "tasks" / f"{task}__{content_hash[:8]}"
+    return study / RETIRED_TASKS / f"{task}__{content_hash[:8]}"
 
 
 def hash_in_study(study: Path, task: str) -> str | None:

@@ -11,7 +11,6 @@ from pathlib import Path
 
 from pydantic import Field
 
-from loopscope.engine.identity import run_id_of
 from loopscope.engine.inflight import InFlightFile, read_in_flight
 from loopscope.engine.kinds import EndingKind, kind_of, main_problem
 from loopscope.engine.policy import Fate, fate_of
@@ -28,7 +27,7 @@ from loopscope.models import (
 from loopscope.records import RecordError, RunDir, StudyStore, read_model
 from loopscope.records.durable import is_scratch
 from loopscope.records.settled import settled_study
-from loopscope.records.store import LOCK_FILE
+from loopscope.records.store import LOCK_FILE, run_id_of
 
 _SHOWN = 300
 """Characters of a reason."""

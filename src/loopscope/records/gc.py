@@ -19,7 +19,7 @@ from loopscope.records.durable import (
     write_model,
 )
 from loopscope.records.manifest import REMOVED, removal, removed_parts
-from loopscope.records.store import LOCK_FILE, RunDir, StudyStore
+from loopscope.records.store import LOCK_FILE, RETIRED, RunDir, StudyStore
 from loopscope.records.tree import Kind, kind_of, spell, tree_size
 
 
@@ -102,7 +102,7 @@ class _Finder:
         self.kept: list[str] = []
 
     def items(self) -> Iterator[Removable]:
-        runs, retired = self._children("runs"), self._children("retired")
+        runs, retired = self._children("runs"), self._children(RETIRED)
         yield from self._leftovers(runs, retired)
         if Garbage.RETIRED in self._asked:
             for path in (*retired, *self._children(RETIRED_TASKS)):
@@ -121,7 +121,7 @@ class _Finder:
         return [path for path in folders if path != self._root / RETIRED_TASKS]
 
     def _leftovers(self, runs: list[Path], retired: list[Path]) -> Iterator[Removable]:
-        tops = [self._root, *(self._root / name for name in ("runs", "retired", "tasks"))]
+        tops = [self._root, *(self._root / name for name in ("runs", RETIRED, "tasks"))]
         for folder in (*tops, *(inner for run in (*runs, *retired) for inner in (run, run / "scores"))):
             if kind_of(folder) is Kind.DIRECTORY:
                 for path in sorted(filter(is_scratch, folder.iterdir())):

@@ -20,6 +20,8 @@ FINAL = "final"
 """Name of the frozen workspace among the states of a run."""
 LOCK_FILE = "study.lock.json"
 """What the study is resolved to (`StudyLock`)."""
+RETIRED = "retired"
+"""Where runs lie that the study no longer names: `<run-id>__<first 8 of its digest>/`, and `tasks/`."""
 _LOOKED_AT_SEC = (0.001, 0.003, 0.01, 0.03)
 
 
@@ -35,6 +37,11 @@ def _locked(fd: int) -> bool:
         else:
             return True
     return False
+
+
+def run_id_of(task: str, label: str, seed: int) -> str:
+    """Name of a run's directory: what people read."""
+    return f"{task}__{label}__s{seed}"
 
 
 class RunDir:

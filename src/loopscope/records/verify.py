@@ -9,11 +9,11 @@ from pathlib import Path
 import zstandard
 
 from loopscope.models import PreparedTask, StudyLock, StudySpec
-from loopscope.records.contents import RETIRED_TASKS
+from loopscope.records.contents import RETIRED_TASKS, SHELVED_RECORD, SHELVED_TASK
 from loopscope.records.durable import RecordError, is_scratch, read_model
 from loopscope.records.finding import Finding, StudyCheck, damaged, incomplete, note
 from loopscope.records.manifest import Hasher
-from loopscope.records.store import LOCK_FILE, StudyStore
+from loopscope.records.store import LOCK_FILE, RETIRED, StudyStore, run_id_of
 from loopscope.records.studyfile import STUDY_FILE, StudyError, load_study
 from loopscope.records.tree import Kind, hash_file, kind_of, walk
 from loopscope.records.verify_run import RunCheck, StudyFacts, leftovers
@@ -66,7 +66,7 @@ class _Check:
         """Every run directory, retired ones last."""
         return [
             path
-            for parent in (self._root / "runs", self._root / "retired")
+            for parent in (self._root / "runs", self._root / RETIRED)
             if kind_of(parent) is Kind.DIRECTORY
             for path in sorted(parent.iterdir())
             if not is_scratch(path) and path != self._root / RETIRED_TASKS
@@ -97,7 +97,7 @@ class _Check:
         if self._store.is_held():
             yield note(".", "another loopscope is running it", "check again when it is done")
         else:
-            for folder in (self._root, *(self._root / name for name in ("tasks", "runs", "retired"))):
+            for folder in (self._root, *(self._root / name for name in ("tasks", "runs", RETIRED))):
                 yield from leftovers(self._study, folder)
 
     def _lock(self) -> StudyLock | None:
@@ -145,11 +145,11 @@ class _Check:
     def _retired_task(self, folder: Path) -> Iterator[Finding]:
         """A task that the study no longer names."""
         try:
-            task = read_model(folder / "task.json", PreparedTask)
+            task = read_model(folder / SHELVED_RECORD, PreparedTask)
         except RecordError as error:
-            yield self._study.said(folder / "task.json", error, FROM_ARCHIVE)
+            yield self._study.said(folder / SHELVED_RECORD, error, FROM_ARCHIVE)
             return
-        yield from self._prepared(folder / "prepared", task.content_hash)
+        yield from self._prepared(folder / SHELVED_TASK, task.content_hash)
 
     def _prepared(self, folder: Path, wanted: str | None) -> Iterator[Finding]:
         """The directory of a prepared task against its content hash."""
@@ -180,7 +180,7 @@ class _Check:
         if lock is None:
             return
         planned = set(lock.units) or {
-            f"{task}__{label}__s{seed}" for task in lock.task_hashes for label in lock.agents for seed in spec.seeds
+            run_id_of(task, label, seed) for task in lock.task_hashes for label in lock.agents for seed in spec.seeds
         }
         for run_id in sorted(planned):
             if kind_of(self._root / "runs" / run_id) is None:
