@@ -29,7 +29,7 @@ class Fate(StrEnum):
 class When(StrEnum):
     """When it is tried again."""
 
-    AT_ONCE = "at once, after a pause"
+    AT_ONCE = "in the same run"
     NEXT_START = "at the next start"
 
 
