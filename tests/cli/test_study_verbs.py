@@ -127,7 +127,7 @@ def test_a_newer_record_is_a_warning_of_analyze_that_asks_for_an_upgrade(cli, st
     path = study / RUN / "record.json"
     path.write_text('{"schema_version": 99}\n')
     done = cli("analyze", "study")
-    assert "upgrade loopscope" in done.stderr
+    assert "upgrade loopscope" in " ".join(done.stderr.split())
     assert "remove it" not in done.stderr
 
 
