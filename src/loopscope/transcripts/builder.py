@@ -42,11 +42,36 @@ _OF_BACKGROUND = frozenset({ToolKind.SHELL_OUTPUT, ToolKind.SHELL_STOP})
 
 
 @dataclass(slots=True)
-class _Open:
-    """A call that may still be answered."""
+class Draft:
+    """A call that may still be answered; the fields are those of `Call`."""
 
-    call: Call
-    place: int
+    index: int
+    thread: str
+    id: str
+    tool: str
+    kind: ToolKind
+    arguments: Mapping[str, Any]
+    result: Result | None
+    command: str | None
+    path: str | None
+    background: str | None
+    time: float | None
+
+    def call(self) -> Call:
+        """The call as it stands."""
+        return Call(
+            self.index,
+            self.thread,
+            self.id,
+            self.tool,
+            self.kind,
+            self.arguments,
+            self.result,
+            self.command,
+            self.path,
+            self.background,
+            self.time,
+        )
 
 
 class Builder:
@@ -59,8 +84,8 @@ class Builder:
     def __init__(self) -> None:
         self.messages: list[Message] = []
         self.marks: list[Mark] = []
-        self._calls: list[Call] = []
-        self._unanswered: dict[tuple[str, str], list[_Open]] = {}
+        self._calls: list[Draft] = []
+        self._unanswered: dict[tuple[str, str], list[Draft]] = {}
         self._answered: set[tuple[str, str]] = set()
         self._notes: dict[tuple[NoteKind, str], Note] = {}
         self._clock: dict[str, float] = {}
@@ -101,19 +126,20 @@ class Builder:
             return
         kind = kind or kind_of(tool)
         given: Mapping[str, Any] = arguments if isinstance(arguments, dict) else EMPTY
-        call = Call(
+        call = Draft(
             index=index,
             thread=thread,
             id=call_id,
             tool=tool[:200],
             kind=kind,
             arguments=given,
+            result=None,
             command=command_of(given) if kind is ToolKind.SHELL else None,
             path=path_of(given) if kind in _WITH_PATH else None,
             background=background_of(given) if kind in _OF_BACKGROUND else None,
             time=time,
         )
-        self._unanswered.setdefault((thread, call_id), []).append(_Open(call, len(self._calls)))
+        self._unanswered.setdefault((thread, call_id), []).append(call)
         self._calls.append(call)
         if time is not None:
             self._tick(thread, time)
@@ -139,9 +165,9 @@ class Builder:
         if not waiting:
             self._unexpected(key, index)
             return
-        found = waiting.pop()
+        call = waiting.pop()
         self._answered.add(key)
-        call, shell = found.call, found.call.kind is ToolKind.SHELL
+        shell = call.kind is ToolKind.SHELL
         if exit_code is None and shell and is_error is not False:
             exit_code = outcomes.stated_exit_code(text)
         elif exit_code is None and call.kind is ToolKind.SHELL_OUTPUT:
@@ -151,10 +177,10 @@ class Builder:
         elif is_error is None and shell and exit_code is not None:
             is_error = exit_code != 0
         kept, shortened = self._bounded(text)
-        result = Result(index, kept, is_error, exit_code, cut or shortened or outcomes.is_cut(kept), time)
+        call.result = Result(index, kept, is_error, exit_code, cut or shortened or outcomes.is_cut(kept), time)
         if shell and background is None:
             background = outcomes.background_id(text)
-        self._calls[found.place] = replace(call, result=result, background=background or call.background)
+        call.background = background or call.background
 
     def mark(
         self, index: int, kind: MarkKind, text: str = "", *, thread: str = MAIN, time: float | None = None
@@ -178,14 +204,14 @@ class Builder:
         elif len(self._notes) < MAX_NOTES:
             self._notes[key] = Note(kind, text, index, count)
 
-    def last_call(self, thread: str = MAIN, call_id: str | None = None) -> Call | None:
+    def last_call(self, thread: str = MAIN, call_id: str | None = None) -> Draft | None:
         """The most recent call of a thread, or of an id in it."""
         return next(
             (c for c in reversed(self._calls) if c.thread == thread and (call_id is None or c.id == call_id)), None
         )
 
     @property
-    def calls(self) -> list[Call]:
+    def calls(self) -> list[Draft]:
         """The calls so far."""
         return self._calls
 
@@ -198,10 +224,11 @@ class Builder:
         for thread in threads:
             self.spawned(0, thread, thread=thread)
         place = {thread: number for number, thread in enumerate(threads)}
+        drafts = sorted(self._calls, key=lambda c: place[c.thread]) if several else self._calls
         return Transcript(
             source=source,
             messages=tuple(sorted(self.messages, key=lambda m: place[m.thread]) if several else self.messages),
-            calls=tuple(sorted(self._calls, key=lambda c: place[c.thread]) if several else self._calls),
+            calls=tuple(draft.call() for draft in drafts),
             marks=tuple(self.marks),
             usage=usage,
             notes=tuple(self._notes.values()),

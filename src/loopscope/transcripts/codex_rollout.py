@@ -51,7 +51,7 @@ class Rollout:
 
     def take(self, index: int, line: Mapping[str, Any]) -> None:
         """Take one line."""
-        kind, payload, time = line.get("type"), table(line.get("payload")), moment(line.get("timestamp"))
+        kind, payload, time = text(line.get("type")), table(line.get("payload")), moment(line.get("timestamp"))
         if kind == "session_meta":
             self._meta(payload, time)
         elif kind == "event_msg":
@@ -97,7 +97,7 @@ class Rollout:
             self._copied = time < self._copied_at + _COPYING
 
     def _event(self, index: int, payload: Mapping[str, Any], time: float | None) -> None:
-        kind = payload.get("type")
+        kind = text(payload.get("type"))
         if kind in ("task_started", "turn_started"):
             self._own_turn(payload, time)
         elif kind == "token_count":
@@ -144,7 +144,7 @@ class Rollout:
         )
 
     def _item(self, index: int, item: Mapping[str, Any], time: float | None) -> None:
-        kind = item.get("type")
+        kind = text(item.get("type"))
         if kind == "message":
             self._message(index, item, time)
         elif kind == "reasoning":

@@ -96,7 +96,7 @@ class Session:
         self, index: int, info: Mapping[str, Any], part: Mapping[str, Any], thread: str, time: float | None
     ) -> bool:
         """Take a part; whether the user speaks in it."""
-        kind, user = part.get("type"), info.get("role") == "user"
+        kind, user = text(part.get("type")), info.get("role") == "user"
         said = part.get("text") if isinstance(part.get("text"), str) else ""
         if kind == "text":
             injected = user and (flag(part.get("synthetic")) or flag(part.get("ignored")))

@@ -37,7 +37,7 @@ def task_exit_code(text: str) -> int | None:
 def background_id(text: str) -> str | None:
     """The id that a harness gave a command which goes on in the background."""
     head = text[:_HEAD]
-    found = _BACKGROUND.match(head) or _TASK.match(head)
+    found = _BACKGROUND.match(head) if "background" in head else _TASK.match(head)
     return found[1] if found else None
 
 

@@ -66,7 +66,8 @@ def _take(builder: Builder, index: int, message: Any) -> None:
     if role == "tool":
         builder.result(index, text(message.get("tool_call_id")) or "", content)
     elif role == "assistant":
-        builder.say(index, Role.ASSISTANT, content)
+        if content:
+            builder.say(index, Role.ASSISTANT, content)
         for call in rows(message.get("tool_calls")):
             member = table(call)
             name = text(member.get("name"))
