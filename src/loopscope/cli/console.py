@@ -72,7 +72,7 @@ def verb[**P, R](function: Callable[P, R]) -> Callable[P, R]:
                 raise
             for line in dict.fromkeys(lines):
                 err.print(f"[bold red]error:[/] {plain(line)}")
-            machine = any(isinstance(leaf, OSError) for leaf in _leaves(error))
+            machine = any(isinstance(leaf, OSError) or getattr(leaf, "midway", False) for leaf in _leaves(error))
             raise typer.Exit(Exit.FAILED if machine else Exit.BAD_INPUT) from None
 
     return wrapped

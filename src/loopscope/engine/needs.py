@@ -13,7 +13,7 @@ from harbor.models.task.config import TaskConfig
 from loopscope.agents.registry import AgentKind
 from loopscope.engine.providers import Provider
 from loopscope.models import AgentSpec, StudySpec
-from loopscope.records import StudyError
+from loopscope.records.studyfile import NoRoomError
 from loopscope.tasks.prepare import prepared_dir
 
 MODEL_BOUND_MILLICPUS = 125
@@ -68,12 +68,12 @@ class Capacity:
         promised = need.disk_bytes + sum(other.disk_bytes for other in running)
         return self.free_bytes(self.folder) - self.reserve_bytes >= promised
 
-    def shortage(self, need: Need) -> StudyError:
+    def shortage(self, need: Need) -> NoRoomError:
         """Why a unit does not fit although nothing runs: only the disk can be the reason."""
         if self.folder is None:
             raise AssertionError("a unit that runs alone fits every budget")
         free, wanted = self.free_bytes(self.folder), need.disk_bytes + self.reserve_bytes
-        return StudyError(
+        return NoRoomError(
             f"{self.folder}: make room: {_gb(free)} GB are free, and a run of {need.what} needs {_gb(wanted)} GB "
             f"({_gb(need.disk_bytes)} that it may write, {_gb(self.reserve_bytes)} that stay free: "
             f"schedule.disk_reserve_gb); free {_gb(wanted - free)} GB and run again"

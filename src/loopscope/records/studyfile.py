@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from pathlib import Path
+from typing import ClassVar
 
 import yaml
 from pydantic import ValidationError
@@ -18,6 +19,15 @@ MAX_STUDY_FILE = 4 << 20
 
 class StudyError(Exception):
     """A study cannot be planned or continued. The message names file and field and says what to do."""
+
+    midway: ClassVar[bool] = False
+    """Something was done before: this machine is to blame, and the same command goes on later."""
+
+
+class NoRoomError(StudyError):
+    """The study stopped because this machine has too little disk. What is finished is kept."""
+
+    midway = True
 
 
 def locate(study: Path, out: Path | None = None) -> tuple[Path, Path]:
