@@ -10,14 +10,14 @@ import pytest
 from finished_run import NOON, failure
 from harbor.agents.installed import base
 from harbor.models.trial.result import TrialResult
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from loopscope.engine import kinds
 from loopscope.engine.ending import Ending, ending_of, ending_of_fault
 from loopscope.engine.jobs import TrialOutcome
 from loopscope.engine.kinds import VERIFICATION_KINDS, EndingKind, is_provider_trouble, kind_of
-from loopscope.engine.policy import POLICY, Fate, When, fate_of, left_work, retried_at_once, stands
+from loopscope.engine.policy import POLICY, Fate, When, fate_of, left_work, retried_at_once
 from loopscope.models import (
     Commit,
     CommitOrigin,
@@ -25,9 +25,9 @@ from loopscope.models import (
     RunStatus,
     Timings,
     Usage,
-    Verification,
     VerificationStatus,
 )
+from loopscope.records.completeness import settles
 
 PAGE = Path(__file__).parents[2] / "docs/design/engine.md"
 ENVIRONMENT, AGENT = RunStatus.ENVIRONMENT_ERROR, RunStatus.AGENT_ERROR
@@ -196,6 +196,7 @@ def end(exception: str, *, has_workspace: bool = True, worked: bool = True, earl
 AFTER_WORK = ["ApiRateLimitError", "ApiOverloadedError", "AgentAuthenticationError", "ApiUsageLimitError", "ModelNotFoundError", "OSError"]  # fmt: skip
 
 
+@settings(deadline=None)
 @given(
     tries=st.lists(
         st.tuples(st.sampled_from([*AFTER_WORK, "SandboxGoneError", ""]), st.booleans()), min_size=12, max_size=12
@@ -237,11 +238,14 @@ def test_our_own_fault_is_tried_once_more():
     assert ending_of_fault(failure("MissingTools", "environment"), []).status is ENVIRONMENT
 
 
-def verification(status: VerificationStatus, limit: float) -> Verification:
-    return Verification(status=status, started_at=NOON, duration_sec=1, verifier_timeout_sec=limit)
-
-
+@settings(deadline=None)
 @given(status=st.sampled_from(VerificationStatus), limit=st.floats(1, 99), deadline=st.floats(1, 99))
 def test_which_verifications_stand(status, limit, deadline):
     again = status is VerificationStatus.ERROR or (status is VerificationStatus.TIMEOUT and limit < deadline)
-    assert stands(verification(status, limit), deadline) is not again
+    assert settles(status, limit, deadline) is not again
+
+
+def test_the_table_and_the_rule_for_verifications_agree():
+    for status in VerificationStatus:
+        graded = POLICY[VERIFICATION_KINDS[status]].fate is Fate.GRADED
+        assert settles(status, 1, 1) is graded, status

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
-from loopscope.engine.kinds import VERIFICATION_KINDS, EndingKind, kind_of
-from loopscope.models import Commit, RunRecord, RunStatus, Verification, VerificationStatus
+from loopscope.engine.kinds import EndingKind, kind_of
+from loopscope.models import Commit, RunRecord, RunStatus
 
 
 class Fate(StrEnum):
@@ -151,15 +151,3 @@ def fate_of(record: RunRecord) -> Fate:
 def retried_at_once(record: RunRecord) -> bool:
     """Whether this very start tries a rollout again, after a pause."""
     return fate_of(record) is Fate.RETRIED and POLICY[kind_of(record)].when is When.AT_ONCE
-
-
-def stands(verification: Verification, deadline_sec: float) -> bool:
-    """Whether a verification counts under the study's present deadline, or is to be done again."""
-    return status_stands(verification.status, verification.verifier_timeout_sec, deadline_sec)
-
-
-def status_stands(status: VerificationStatus, limit_sec: float, deadline_sec: float) -> bool:
-    """The same, of a verification that ended so under the deadline `limit_sec`."""
-    if status is VerificationStatus.TIMEOUT:
-        return limit_sec >= deadline_sec
-    return POLICY[VERIFICATION_KINDS[status]].fate is Fate.GRADED

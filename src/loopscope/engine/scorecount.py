@@ -10,10 +10,10 @@ from types import MappingProxyType
 
 import orjson
 
-from loopscope.engine.policy import status_stands
 from loopscope.models import PreparedTask, RunRecord, ScoringSpec, VerificationStatus
 from loopscope.models.seal import unseal
 from loopscope.records import FINAL, RunDir
+from loopscope.records.completeness import is_enough, settles
 
 MISSING = "missing"
 """A state that was not verified."""
@@ -74,11 +74,9 @@ class ScoreReader:
     def _lacks(self, done: list[tuple[str, float]], task: PreparedTask | None) -> bool:
         if task is None:
             return False
-        deadline = task.info.verifier_timeout_sec * self.scoring.timeout_multiplier
-        settled = [status for status, limit in done if status_stands(VerificationStatus(status), limit, deadline)]
-        wanted = self.scoring.repeats_timed if task.info.timed else self.scoring.repeats
-        once = (VerificationStatus.TIMEOUT, VerificationStatus.UNREPLAYABLE)
-        return len(settled) < wanted and not (settled and settled[-1] in once)
+        deadline = self.scoring.deadline_of(task.info)
+        settled = [VerificationStatus(s) for s, limit in done if settles(VerificationStatus(s), limit, deadline)]
+        return not is_enough(settled, self.scoring.repeats_of(task.info))
 
 
 def _read(path: str) -> bytes:

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, field_validator, model_validator
 
 from loopscope.models.base import Record, Versioned
+from loopscope.models.task import TaskInfo
 
 _LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,79}")
 _REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
@@ -100,6 +101,14 @@ class ScoringSpec(Record):
     """On the task's verifier timeout, for slow machines; recorded with every score."""
     max_checkpoints: int | None = Field(default=None, ge=1)
     """Score at most this many commits of a run (first, last and evenly between); the rest stay missing."""
+
+    def repeats_of(self, task: TaskInfo) -> int:
+        """Verifications of each state of a task."""
+        return self.repeats_timed if task.timed else self.repeats
+
+    def deadline_of(self, task: TaskInfo) -> float:
+        """Seconds that each verification of a task may take."""
+        return task.verifier_timeout_sec * self.timeout_multiplier
 
 
 class ScheduleSpec(Record):

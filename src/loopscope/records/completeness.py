@@ -1,17 +1,36 @@
-"""Which states of a run still want a verification, by its record and its scores alone; nothing is run."""
+"""Which states of a run still want a verification, by its record and its scores alone; nothing is run.
+
+Engine, status, verify and gc all go by `settles` and `is_enough`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
-from loopscope.models import RunRecord, RunStatus, ScoringSpec, StateScore, VerificationStatus
+from loopscope.models import RunRecord, RunStatus, ScoringSpec, StateScore, TaskInfo, VerificationStatus
 from loopscope.records.store import FINAL
 
 _NOT_REPEATED = frozenset({VerificationStatus.TIMEOUT, VerificationStatus.UNREPLAYABLE})
+"""What hangs costs its whole deadline each time, and a state that cannot be replayed stays so."""
+
+
+def settles(status: VerificationStatus, limit_sec: float, deadline_sec: float) -> bool:
+    """Whether a verification that ended so under the deadline `limit_sec` counts under the present one.
+
+    What the environment failed, or a shorter deadline ended, is done again.
+    """
+    if status is VerificationStatus.TIMEOUT:
+        return limit_sec >= deadline_sec
+    return status is not VerificationStatus.ERROR
+
+
+def is_enough(settled: Sequence[VerificationStatus], repeats: int) -> bool:
+    """Whether a state with these verifications that count, in their order, needs no more of them."""
+    return len(settled) >= repeats or (bool(settled) and settled[-1] in _NOT_REPEATED)
 
 
 def wanting(
-    record: RunRecord, scores: Mapping[str, StateScore], scoring: ScoringSpec, *, timed: bool, has_workspace: bool
+    record: RunRecord, scores: Mapping[str, StateScore], scoring: ScoringSpec, task: TaskInfo, *, has_workspace: bool
 ) -> Iterator[tuple[str, str]]:
     """(state, what it lacks) for every state of a run whose scoring is not at its end.
 
@@ -19,15 +38,15 @@ def wanting(
         record: of the run.
         scores: by state.
         scoring: how often states are verified, and how many of a run's.
-        timed: whether the task's verifier measures time.
+        task: the run's.
         has_workspace: whether the rollout left a workspace; without one no state can be verified.
     """
     if record.status is RunStatus.ENVIRONMENT_ERROR or not has_workspace:
         return
-    repeats = scoring.repeats_timed if timed else scoring.repeats
+    repeats, deadline = scoring.repeats_of(task), scoring.deadline_of(task)
     states = dict.fromkeys(commit.state for commit in record.commits)
     for state in (*states, FINAL):
-        if (score := scores.get(state)) and (lack := _lack(score, repeats)):
+        if (score := scores.get(state)) and (lack := _lack(score, repeats, deadline)):
             yield state, lack
     unscored = [state for state in states if state not in scores]
     most = scoring.max_checkpoints
@@ -38,11 +57,13 @@ def wanting(
         yield FINAL, "has no score"
 
 
-def _lack(score: StateScore, repeats: int) -> str | None:
-    last = score.verifications[-1].status if score.verifications else VerificationStatus.ERROR
-    if last is VerificationStatus.ERROR:
+def _lack(score: StateScore, repeats: int, deadline_sec: float) -> str | None:
+    done = score.verifications
+    settled = [v.status for v in done if settles(v.status, v.verifier_timeout_sec, deadline_sec)]
+    if is_enough(settled, repeats):
+        return None
+    if done and done[-1].status is VerificationStatus.TIMEOUT:
+        return "met a deadline that has grown since"
+    if not done or done[-1].status is VerificationStatus.ERROR:
         return "was not verified: the environment failed"
-    settled = sum(v.status is not VerificationStatus.ERROR for v in score.verifications)
-    if settled < repeats and last not in _NOT_REPEATED:
-        return f"was verified {settled} of {repeats} times"
-    return None
+    return f"was verified {len(settled)} of {repeats} times"

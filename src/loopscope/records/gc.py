@@ -145,7 +145,7 @@ class _Finder:
             lock = read_model(self._root / LOCK_FILE, StudyLock)
             task = self._store.task(run.record.task)
             every = lock.scoring.model_copy(update={"max_checkpoints": None})
-            lacks = wanting(run.record, run.scores(), every, timed=task.info.timed, has_workspace=True)
+            lacks = wanting(run.record, run.scores(), every, task.info, has_workspace=True)
             lacking = next(lacks, None)
             if run.record.status is RunStatus.ENVIRONMENT_ERROR:
                 lacking = ("final", "may come from another try")

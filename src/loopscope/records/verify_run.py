@@ -198,9 +198,7 @@ class RunCheck:
         held = {path.stem for path, score in self._scores.items() if isinstance(score, RecordError)}
         lacks = [
             (state, lack)
-            for state, lack in wanting(
-                record, scores, lock.scoring, timed=task.info.timed, has_workspace=self._had_workspace()
-            )
+            for state, lack in wanting(record, scores, lock.scoring, task.info, has_workspace=self._had_workspace())
             if state not in held
         ]
         remedy = "`loopscope score` does it"

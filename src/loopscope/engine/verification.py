@@ -1,0 +1,142 @@
+"""One verification of one state: a Harbor job in a fresh sandbox, and what it found, in our words."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from decimal import Decimal
+from pathlib import Path
+
+from harbor.models.trial.config import AgentConfig, VerifierConfig
+
+from loopscope.agents.replay import StateError
+from loopscope.engine.jobs import TrialOutcome, run_trial
+from loopscope.engine.lock import machine
+from loopscope.engine.states import State, commit_state, final_state
+from loopscope.engine.units import Unit
+from loopscope.engine.verifier import KILLED, VERDICT_FILE, VerdictFile
+from loopscope.models import StudySpec, Verification, VerificationStatus
+from loopscope.records import StudyStore, is_machine_fault, read_model, write_bytes
+from loopscope.tasks.prepare import prepared_dir
+
+TEST_OUTPUT = "test-stdout.txt"
+REPLAY = "loopscope.agents.replay:ReplayAgent"
+VERIFIER = "loopscope.engine.verifier:LenientVerifier"
+_MARGIN_SEC = 120.0
+"""Harbor's own deadline lies this much after ours, which can still read what the verifier printed."""
+
+
+class Verifications:
+    """Verifies states of one study."""
+
+    def __init__(self, store: StudyStore, spec: StudySpec) -> None:
+        self._store, self._spec = store, spec
+        self.ran = 0
+        """Verifications that were run, those of killed verifiers among them."""
+
+    async def of(self, unit: Unit, state: State | str, scratch: Path) -> Verification:
+        """Verify a state once; one whose verifier was killed again at once. Killed twice, that is what its state does.
+
+        Args:
+            unit: whose state it is.
+            state: as `build_state` made it; of one that it could not make, why.
+            scratch: a free place for the job.
+        """
+        if isinstance(state, str):
+            deadline = self._spec.scoring.deadline_of(unit.task.info)
+            return _failed(state, datetime.now(UTC), deadline, VerificationStatus.UNREPLAYABLE)
+        found = await self._once(unit, state, scratch)
+        if (found.status, found.reason) != (VerificationStatus.ERROR, KILLED):
+            return found
+        found = await self._once(unit, state, scratch.with_name(f"{scratch.name}-again"))
+        if (found.status, found.reason) != (VerificationStatus.ERROR, KILLED):
+            return found
+        update = {"status": VerificationStatus.NO_REWARD, "reason": f"{KILLED}, twice"}
+        return found.model_copy(update=update)
+
+    async def _once(self, unit: Unit, state: State, scratch: Path) -> Verification:
+        info, timed, timeout = unit.task.info, unit.task.info.timed, self._spec.scoring.deadline_of(unit.task.info)
+        scratch.mkdir()
+        kwargs: dict[str, str] = {"state_tar": str(state.tar), "workdir": info.workdir}
+        if state.remove is not None:
+            names = scratch / "remove"
+            write_bytes(names, b"".join(name + b"\0" for name in sorted(state.remove)))
+            kwargs["remove"] = str(names)
+        async with machine(alone=timed):
+            started = datetime.now(UTC)
+            outcome = await run_trial(
+                scratch,
+                name="verify",
+                task_dir=prepared_dir(self._store.path, info.name),
+                agent=AgentConfig(import_path=REPLAY, kwargs=kwargs, override_timeout_sec=3600),
+                environment=self._spec.environment,
+                verifier=VerifierConfig(
+                    import_path=VERIFIER,
+                    kwargs={"timeout_sec": timeout},
+                    include_logs=[TEST_OUTPUT],  # and the reward files, always; the rest may be anything
+                    override_timeout_sec=timeout + _MARGIN_SEC,
+                ),
+            )
+        self.ran += 1
+        return _verification(outcome, started, timeout, alone=timed)
+
+
+def build_state(unit: Unit, scratch: Path) -> State | str:
+    """The state's tar, or why it cannot be made."""
+    target = scratch / "state.tar"
+    try:
+        if unit.commit is None:
+            return final_state(unit.run.workspace, target)
+        repository = unit.run.repository()
+        if repository is None:
+            return "the run's repository is gone"
+        try:
+            return commit_state(repository, unit.commit, unit.run.workspace, unit.tracked, target)
+        finally:
+            repository.close()
+    except Exception as error:  # hostile data finds ways; they cost this state only
+        if is_machine_fault(error):
+            raise
+        return f"the state could not be made: {type(error).__name__}: {error}"
+
+
+def _verification(outcome: TrialOutcome, started: datetime, timeout: float, *, alone: bool) -> Verification:
+    path = outcome.trial_dir / VERDICT_FILE if outcome.trial_dir else None
+    if path is None or not path.is_file() or (outcome.result and _replay_failed(outcome)):
+        kind, message = outcome.failure or ("NoVerdict", "the verification ended without a verdict")
+        status = VerificationStatus.UNREPLAYABLE if kind == StateError.__name__ else VerificationStatus.ERROR
+        return _failed(f"{kind}: {message}", started, timeout, status, alone=alone)
+    verdict = read_model(path, VerdictFile)
+    return Verification(
+        status=verdict.status,
+        reward=None if verdict.reward is None else Decimal(verdict.reward),
+        metrics={name: Decimal(value) for name, value in verdict.metrics.items()},
+        reason=verdict.verdict_reason,
+        output=verdict.output,
+        started_at=started,
+        duration_sec=verdict.duration_sec,
+        verifier_timeout_sec=timeout,
+        alone=alone,
+    )
+
+
+def _failed(
+    reason: str,
+    started: datetime,
+    timeout: float,
+    status: VerificationStatus = VerificationStatus.ERROR,
+    *,
+    alone: bool = False,
+) -> Verification:
+    return Verification(
+        status=status,
+        reason=" ".join(reason.split())[:500],
+        started_at=started,
+        duration_sec=0.0,
+        verifier_timeout_sec=timeout,
+        alone=alone,
+    )
+
+
+def _replay_failed(outcome: TrialOutcome) -> bool:
+    """The state never reached the sandbox whole, so whatever was verified was something else."""
+    return outcome.failure is not None and outcome.failure[0] not in ("VerifierTimeoutError",)
