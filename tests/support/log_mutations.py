@@ -38,6 +38,14 @@ def mutated(data: bytes, chance: random.Random, *, text: bool) -> bytes:
     return data
 
 
+def overwritten(data: bytes, chance: random.Random) -> bytes:
+    """The data with some bytes written over: what breaks a container less than a shift of all that follows."""
+    broken = bytearray(data)
+    for _ in range(chance.choice((1, 1, 1, 5, 50))):
+        broken[chance.randrange(len(broken))] = chance.randrange(256)
+    return bytes(broken)
+
+
 def _bytes(data: bytes, chance: random.Random) -> bytes:
     here = chance.randint(0, len(data))
     there = min(len(data), here + chance.choice((1, 2, 10, 200)))

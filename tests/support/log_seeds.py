@@ -23,6 +23,9 @@ class Seed:
     data: bytes
     read: str = ""
     others: tuple[tuple[str, bytes], ...] = ()
+    inner: bytes = b""
+    """For a container: the JSON within, and what packs it."""
+    pack: Callable[[bytes], bytes] | None = None
 
     def put(self, folder: Path, data: bytes) -> Path:
         for name, content in (*self.others, (self.file, data)):
@@ -148,25 +151,37 @@ def _opencode_export() -> bytes:
 
 def opencode_database(path: Path, rows: Callable[[sqlite3.Connection], None] | None = None) -> None:
     """A database with OpenCode's three tables and, unless told otherwise, two messages and a subagent."""
-    connection = sqlite3.connect(path)
+    path.write_bytes(opencode_bytes(rows or _opencode_rows))
+
+
+def opencode_bytes(rows: Callable[[sqlite3.Connection], None]) -> bytes:
+    """The same, as the bytes of its file."""
+    connection = sqlite3.connect(":memory:")
     connection.execute("pragma page_size = 512")
     connection.executescript(
         "create table session (id text primary key, parent_id text, directory text, version text, time_created integer);"
         "create table message (id text primary key, session_id text, time_created integer, data text);"
         "create table part (id text primary key, message_id text, session_id text, data text);"
     )
-    (rows or _opencode_rows)(connection)
+    rows(connection)
     connection.commit()
+    data = connection.serialize()
     connection.close()
+    return data
 
 
-def _opencode_rows(connection: sqlite3.Connection) -> None:
+def _opencode_rows(connection: sqlite3.Connection, message: bytes = b"", part: bytes = b"") -> None:
     connection.execute("insert into session values ('s', null, '/app', '1', 1), ('t', 's', '/app', '1', 2)")
+    said = message.decode("utf-8", "replace") or json.dumps(OPENCODE_RESPONSE)
+    tool = part.decode("utf-8", "replace") or json.dumps(OPENCODE_TOOL)
     for number, session in enumerate(("s", "t")):
-        said = json.dumps(OPENCODE_RESPONSE)
         connection.execute("insert into message values (?, ?, 1, ?)", (f"m{number}", session, said))
-        part = json.dumps(OPENCODE_TOOL)
-        connection.execute("insert into part values (?, ?, ?, ?)", (f"p{number}", f"m{number}", session, part))
+        connection.execute("insert into part values (?, ?, ?, ?)", (f"p{number}", f"m{number}", session, tool))
+
+
+def _packed_rows(inner: bytes) -> bytes:
+    message, _, part = inner.partition(b"\n")
+    return opencode_bytes(lambda connection: _opencode_rows(connection, message, part))
 
 
 def _kimi() -> bytes:
@@ -295,20 +310,25 @@ def archive(samples: dict[str, bytes], header: Json = None, method: int = zipfil
     return out.getvalue()
 
 
-def seeds(folder: Path) -> list[Seed]:
+def _packed_sample(inner: bytes) -> bytes:
+    return archive({"one": inner}, {"status": "success"})
+
+
+def seeds() -> list[Seed]:
     """A seed for each reader, and some for those that read several files."""
-    opencode_database(folder / "seed.db")
+    rows = lines(OPENCODE_RESPONSE, OPENCODE_TOOL)
     result = json.dumps({"task_name": "t", "trial_name": "t__1", "agent_info": {"name": "a"}}).encode()
+    one = json.dumps(sample()).encode()
     trial = (("job/t__1/result.json", result),)
     return [
         Seed("page", "run.json", _page()),
         Seed("claude-code", "s.jsonl", _claude(), others=(("s/subagents/agent-g.jsonl", _claude(sidechain=True)),)),
         Seed("claude-stream", "stream.txt", _stream()),
         Seed("codex", "all/rollout-a.jsonl", _codex(), "all", (("all/rollout-b.jsonl", _codex("b", "a")),)),
-        Seed("opencode-db", "opencode.db", (folder / "seed.db").read_bytes()),
+        Seed("opencode-db", "opencode.db", opencode_bytes(_opencode_rows), inner=rows, pack=_packed_rows),
         Seed("opencode-export", "export.json", _opencode_export()),
         Seed("kimi-code", "w/s/agents/main/wire.jsonl", _kimi(), "w", (("w/s/agents/agent-0/wire.jsonl", _kimi()),)),
         Seed("atif", "trajectory.json", _atif(), others=(("more.json", _atif()), ("next.json", _atif()))),
         Seed("harbor", "job/t__1/agent/trajectory.json", _atif(), "job", trial),
-        Seed("inspect", "log.eval", archive({"one": json.dumps(sample()).encode()}, {"status": "success"})),
+        Seed("inspect", "log.eval", _packed_sample(one), inner=one, pack=_packed_sample),
     ]

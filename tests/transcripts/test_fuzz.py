@@ -6,7 +6,7 @@ import random
 from pathlib import Path
 
 import pytest
-from log_mutations import mutated
+from log_mutations import mutated, overwritten
 from log_seeds import Seed, seeds
 
 from loopscope.transcripts import formats
@@ -30,12 +30,20 @@ def sound(transcript: Transcript) -> None:
     "".join(texts).encode()
 
 
+def broken(seed: Seed, chance: random.Random) -> bytes:
+    """The log of a seed, broken: outside or, for a container, mostly inside."""
+    if seed.pack is None:
+        return mutated(seed.data, chance, text=True)
+    if chance.random() < 0.6:
+        return seed.pack(mutated(seed.inner, chance, text=True))
+    return overwritten(seed.data, chance) if chance.random() < 0.7 else mutated(seed.data, chance, text=False)
+
+
 def attack(seed: Seed, folder: Path, times: int, first: int = 0) -> tuple[int, int]:
     """Read that many broken logs; how many gave transcripts, and how many the typed error."""
     read = refused = 0
-    text = seed.format not in ("opencode-db", "inspect")
     for number in range(first, first + times):
-        path = seed.put(folder, mutated(seed.data, random.Random(f"{seed.format} {number}"), text=text))
+        path = seed.put(folder, broken(seed, random.Random(f"{seed.format} {number}")))
         try:
             formats.detect(path)
             for transcript in formats.read(path, seed.format):
@@ -49,19 +57,14 @@ def attack(seed: Seed, folder: Path, times: int, first: int = 0) -> tuple[int, i
     return read, refused
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    return tmp_path
-
-
-def seed_of(name: str, folder: Path) -> Seed:
-    return next(seed for seed in seeds(folder) if seed.format == name)
+def seed_of(name: str) -> Seed:
+    return next(seed for seed in seeds() if seed.format == name)
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_seed_is_read_and_found_by_itself(name: str, folder: Path) -> None:
-    seed = seed_of(name, folder)
-    path = seed.put(folder / "log", seed.data)
+def test_every_seed_is_read_and_found_by_itself(name: str, tmp_path: Path) -> None:
+    seed = seed_of(name)
+    path = seed.put(tmp_path / "log", seed.data)
     assert formats.detect(path) == name
     transcripts = list(formats.read(path))
     assert transcripts
@@ -72,19 +75,19 @@ def test_every_seed_is_read_and_found_by_itself(name: str, folder: Path) -> None
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_few_broken_logs(name: str, folder: Path) -> None:
-    assert sum(attack(seed_of(name, folder), folder / "log", 40)) == 40
+def test_a_few_broken_logs(name: str, tmp_path: Path) -> None:
+    assert sum(attack(seed_of(name), tmp_path / "log", 40)) == 40
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
-def test_three_hundred_broken_logs(name: str, folder: Path) -> None:
-    read, refused = attack(seed_of(name, folder), folder / "log", 300)
+def test_three_hundred_broken_logs(name: str, tmp_path: Path) -> None:
+    read, refused = attack(seed_of(name), tmp_path / "log", 300)
     # Most breaks leave something to read; none of these readers gives up on all.
-    assert read > refused / 20
+    assert read > refused
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", NAMES)
-def test_ten_thousand_broken_logs(name: str, folder: Path) -> None:
-    assert sum(attack(seed_of(name, folder), folder / "log", 10_000)) == 10_000
+def test_ten_thousand_broken_logs(name: str, tmp_path: Path) -> None:
+    assert sum(attack(seed_of(name), tmp_path / "log", 10_000)) == 10_000

@@ -61,6 +61,8 @@ def read(path: Path, format: str | None = None) -> Iterator[Transcript]:
     Raises:
         TranscriptError: the format is not known, or nothing can be read.
     """
+    if path.is_symlink():
+        raise TranscriptError(path, "is a link", "give the file or directory itself")
     name = format or detect(path)
     if name is None:
         raise TranscriptError(path, "is in no format that is known", f"name one with --format: {', '.join(READERS)}")
@@ -69,4 +71,11 @@ def read(path: Path, format: str | None = None) -> Iterator[Transcript]:
         raise TranscriptError(
             path, f"cannot be read as {name!a}, which is no format", f"take one of {', '.join(READERS)}"
         )
-    yield from reader.read(path)
+    said = False
+    for transcript in reader.read(path):
+        said = said or bool(transcript.messages or transcript.calls or transcript.usage.entries)
+        yield transcript
+    if not said:
+        raise TranscriptError(
+            path, f"holds no message, call or count as {name}", "check the format, or that the run began"
+        )

@@ -10,6 +10,7 @@ from typing import Any
 import orjson
 
 from loopscope.transcripts.files import head, is_file, is_folder
+from loopscope.transcripts.parsing import parse
 
 _LINES = 50
 
@@ -44,14 +45,20 @@ class Glimpse:
     @cached_property
     def lines(self) -> tuple[Mapping[str, Any], ...]:
         """Objects that the first lines of a file hold; a line that goes beyond the first bytes is not among them."""
-        found = []
-        for line in self.start.split(b"\n", _LINES)[:_LINES]:
-            if not line.startswith(b"{"):
-                continue
-            try:
-                value = orjson.loads(line)
-            except orjson.JSONDecodeError:
-                continue
-            if isinstance(value, dict):
-                found.append(value)
+        found: list[Mapping[str, Any]] = []
+        rows = self.start.removeprefix(b"\xef\xbb\xbf").split(b"\n", _LINES)
+        for line in rows[:-1]:
+            parsed = parse(line) if b"{" in line else None
+            if parsed and isinstance(parsed.value, dict):
+                found.append(parsed.value)
+        if not found or len(rows) <= _LINES:
+            found += self._last(rows[-1])
         return tuple(found)
+
+    def _last(self, line: bytes) -> list[Mapping[str, Any]]:
+        """What a line holds that may go on beyond the first bytes: it is worth no repair."""
+        try:
+            value = orjson.loads(line)
+        except orjson.JSONDecodeError:
+            return []
+        return [value] if isinstance(value, dict) else []

@@ -147,32 +147,47 @@ class _Store:
             setattr(self, f"_{name}", ", ".join(c if c in known else f"null as {c}" for c in columns))
 
     def sessions(self) -> list[_Row]:
-        found = self._rows(f"select {self._session} from session order by time_created, id limit {_MAX_SESSIONS}")  # noqa: S608
+        """The sessions, oldest first."""
+        rows = self._rows(f"select {self._session} from session")  # noqa: S608
+        rows.sort(key=lambda row: (_number(row[4]), str(row[0])))
         return [
             _Row(str(row[0]), str(row[1]) if row[1] is not None else None, {"directory": row[2], "version": row[3]})
-            for row in found
+            for row in rows[:_MAX_SESSIONS]
         ]
 
     def messages(self, session: str) -> list[tuple[Any, ...]]:
-        query = f"select {self._message} from message where session_id = ?"  # noqa: S608
-        return self._rows(f"{query} order by time_created, id limit {_MAX_ROWS}", session)
+        """A session's messages, oldest first."""
+        rows = self._rows(f"select {self._message} from message where session_id = ?", session)  # noqa: S608
+        return sorted(rows, key=lambda row: (_number(row[2]), str(row[0])))
 
     def parts(self, session: str) -> dict[str, list[Any]]:
         """A session's parts by message."""
+        rows = self._rows(f"select {self._part} from part where session_id = ?", session)  # noqa: S608
         found: dict[str, list[Any]] = {}
-        query = f"select {self._part} from part where session_id = ? order by id limit {_MAX_ROWS}"  # noqa: S608
-        for row in self._rows(query, session):
+        for row in sorted(rows, key=lambda row: str(row[0])):
             found.setdefault(str(row[1]), []).append(row[3])
         return found
 
     def _rows(self, query: str, *values: str) -> list[tuple[Any, ...]]:
-        """Rows up to the first that is damaged."""
+        """Rows; around a damaged place those before it and, read from the end, those behind it."""
+        rows, sound = self._scanned(query, values)
+        if not sound:
+            self.broken = True
+            known = {row[0] for row in rows}
+            behind, _ = self._scanned(f"{query} order by rowid desc", values)
+            rows += [row for row in behind if row[0] not in known]
+        return rows
+
+    def _scanned(self, query: str, values: tuple[str, ...]) -> tuple[list[tuple[Any, ...]], bool]:
         rows: list[tuple[Any, ...]] = []
         try:
-            rows.extend(self._connection.execute(query, values))
+            for row in self._connection.execute(query, values):
+                rows.append(row)
+                if len(rows) >= _MAX_ROWS:
+                    return rows, False
         except (sqlite3.Error, OverflowError):
-            self.broken = True
-        return rows
+            return rows, False
+        return rows, True
 
     _session: str
     _message: str
@@ -209,7 +224,7 @@ def _transcript(store: _Store, root: _Row, path: Path, stale: bool) -> Transcrip
                 session.take(index, info, [part for part in own if part is not None], thread)
         stack += [(child, child.id) for child in row.children]
     if store.broken:
-        builder.note(NoteKind.BROKEN, "rows behind a damaged place of the database, left out")
+        builder.note(NoteKind.BROKEN, "a damaged place of the database; rows on it are lost")
     if stale:
         builder.note(NoteKind.SKIPPED, "storage/message beside the database: older than it, and not read")
     lost = session.subagents - set(names)
@@ -226,6 +241,10 @@ def _transcript(store: _Store, root: _Row, path: Path, stale: bool) -> Transcrip
         files=dict.fromkeys([MAIN, *names[1:]], path.name),
     )
     return builder.finish(source, session.usage([f"{len(lost)} subagents"] if lost else []))
+
+
+def _number(value: object) -> float:
+    return float(value) if isinstance(value, (int, float)) and value == value else 0.0
 
 
 def _object(builder: Builder, data: object, index: int) -> dict[str, Any] | None:

@@ -40,7 +40,7 @@ def parse(data: bytes) -> Parsed | None:
 def _repaired(data: bytes) -> Parsed | None:
     """Without NULs, without bytes that are no UTF-8, and with control characters, big numbers and half surrogates."""
     try:
-        value = json.loads(_clean(data), strict=False, parse_constant=_no_constant)
+        value = json.loads(_clean(data), strict=False, parse_int=_integer, parse_constant=_no_constant)
     except (ValueError, RecursionError):
         return None
     return Parsed(_whole_characters(value), repaired=True)
@@ -48,6 +48,11 @@ def _repaired(data: bytes) -> Parsed | None:
 
 def _clean(data: bytes) -> str:
     return data.removeprefix(_BOM).replace(b"\0", b"").decode("utf-8", "replace")
+
+
+def _integer(digits: str) -> int | None:
+    """An integer; none of thousands of digits, which Python would not even print."""
+    return int(digits) if len(digits) < 1000 else None
 
 
 def _no_constant(name: str) -> None:
@@ -139,7 +144,7 @@ def object_of(data: bytes, path: Path | str, array: str, notes: Builder) -> dict
 
 def salvaged(text: str, array: str) -> dict[str, Any]:
     """Members of an object that is cut off, up to the cut; of the member `array` each element that is whole."""
-    decoder = json.JSONDecoder(strict=False, parse_constant=_no_constant)
+    decoder = json.JSONDecoder(strict=False, parse_int=_integer, parse_constant=_no_constant)
     found: dict[str, Any] = {}
     place = _after(text, 0, "{")
     while place is not None:
