@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import json
 import tempfile
 from collections.abc import Awaitable, Mapping, Sequence
 from pathlib import Path, PurePath, PurePosixPath
@@ -22,11 +21,11 @@ from loopscope.sandbox.dockerfile import Plan, read_dockerfile
 from loopscope.sandbox.errors import DockerfileError, SandboxError
 from loopscope.sandbox.files import Files
 from loopscope.sandbox.fill import Filler, check_tools
+from loopscope.sandbox.leaving import export, keep_files
 from loopscope.sandbox.limits import DEFAULT_PIDS, MIN_PIDS, Asked, Limits, Strength, default_memory, enforced
 from loopscope.sandbox.output import OnText
 from loopscope.sandbox.rootfs import SYSTEM_PATH, Scratch, Users, private_root
 from loopscope.sandbox.runner import Runner
-from loopscope.sandbox.storage import Kind
 
 
 class LocalEnvironment(BaseEnvironment):
@@ -194,45 +193,16 @@ class LocalEnvironment(BaseEnvironment):
         try:
             if self._filled and self._runner.sandbox is not None and not self._is_cancelled():
                 if self._export_on_stop:
-                    await self._export()
-                if not delete:
-                    await self._keep_files()
+                    await export(self, self._export_on_stop)
+                if not delete and self._box is not None:
+                    await keep_files(self, self._box)
         finally:
             if self._box is not None:
                 await asyncio.shield(self._box.end(delete))
 
-    async def _keep_files(self) -> None:
-        """Copy the writable directories to the host, where they lie in a file system that ends with the sandbox."""
-        box = self._box
-        if box is None or box.storage is None or box.storage.kind is Kind.DIRECTORY:
-            return
-        await self.freeze()
-        for inside, place in zip(box.scratch.private, box.scratch.places, strict=True):
-            try:
-                await self.download_dir(inside, place)
-            except (SandboxError, OSError) as exc:
-                self.logger.error("%s could not be kept: %s", inside, exc)
-
     def _is_cancelled(self) -> bool:
         """Whether the trial is being cancelled: by the task that started us, for `stop` may run in one of its own."""
         return self._starter is not None and self._starter.cancelling() > 0
-
-    async def _export(self) -> None:
-        """Bring a directory out before it is gone, unless somebody did: whatever failed in between, it is not lost."""
-        target = Path(self._export_on_stop["file"])
-        if target.exists() or target.with_suffix(".too-large").exists():
-            return
-        partial = target.with_suffix(".export")
-        try:
-            await self.freeze()
-            if place := self._export_on_stop.get("limits"):
-                found = {name: limit.model_dump(mode="json") for name, limit in self.limits().items()}
-                Path(place).write_text(json.dumps({"limits": found}))
-            await self.stream_tar(self._export_on_stop["path"], partial, int(self._export_on_stop["max_bytes"]))
-            partial.rename(target)
-        except (SandboxError, OSError) as exc:
-            self.logger.error("%s could not be brought out: %s", self._export_on_stop["path"], exc)
-            partial.unlink(missing_ok=True)
 
     async def freeze(self) -> None:
         """Kill every process that was ever started inside, so that the files can be read at rest.
