@@ -31,6 +31,7 @@ from loopscope.records.store import LOCK_FILE, run_id_of
 
 _SHOWN = 300
 """Characters of a reason."""
+_TRIES_AGAIN = "run tries it again"
 
 
 class UnitState(StrEnum):
@@ -209,7 +210,7 @@ class _Reader:
         state = UnitState.FAILED if failed else UnitState.DONE
         following = {
             Fate.GRADED: "a result: not tried again" if failed else "",
-            Fate.RETRIED: "run tries it again",
+            Fate.RETRIED: _TRIES_AGAIN,
             Fate.INVALID: f"`run --again {run.run_id}`",
         }[fate]
         scores = self.scores.of(run, record) if fate is Fate.GRADED else StateCounts()
@@ -240,7 +241,7 @@ def _retired(path: Path) -> UnitStatus:
 
 
 def _next_run(units: list[UnitStatus]) -> NextRun:
-    again = sum(unit.state is UnitState.FAILED and unit.next == "run tries it again" for unit in units)
+    again = sum(unit.state is UnitState.FAILED and unit.next == _TRIES_AGAIN for unit in units)
     waiting = sum(unit.state is UnitState.WAITING for unit in units)
     todo = sum(unit.unverified for unit in units)
     return NextRun(rollouts=waiting + again, again=again, states=todo)
