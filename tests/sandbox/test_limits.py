@@ -203,7 +203,7 @@ def test_the_watchdog_costs_next_to_nothing(tmp_path: Path) -> None:
     async def body(env: LocalEnvironment, where: Path) -> None:
         begin = time.monotonic()
         await says(env, "for i in 1 2 3 4 5 6 7 8; do sleep 3 & done; wait")
-        seen = bounds.read_board(env._limits.board)  # type: ignore[union-attr]
+        seen = bounds.read_board(env._box.limits.board)  # type: ignore[union-attr]
         assert seen["ticks"] > 1 and seen["watch_usec"] < 0.01e6 * (time.monotonic() - begin) + 5000
 
     body(tmp_path)
