@@ -124,6 +124,17 @@ def test_resume_sentences_are_no_turns(tmp_path: Path) -> None:
     assert transcript.usage.total.output is None
 
 
+def test_a_resume_sentence_without_any_flag_is_no_turn(tmp_path: Path) -> None:
+    transcript = (
+        Log()
+        .line("user", {"content": "Do it."})
+        .line("user", {"content": "Continue from where you left off."})
+        .read(tmp_path)
+    )
+    assert [mark.kind for mark in transcript.marks] == [MarkKind.TURN, MarkKind.RESUME]
+    assert [message.kind for message in transcript.messages] == [MessageKind.PLAIN, MessageKind.INJECTED]
+
+
 def test_compaction_is_a_mark_and_a_summary_and_its_own_call_is_missing(tmp_path: Path) -> None:
     log = Log().response("m1", block("So."), 7)
     log.line("system", subtype="compact_boundary", compactMetadata={"trigger": "manual"})

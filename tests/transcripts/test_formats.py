@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from log_seeds import seeds
 
-from loopscope.transcripts import formats
+from loopscope.transcripts import files, formats
 from loopscope.transcripts.canonical import ToolKind
 from loopscope.transcripts.errors import TranscriptError
 from loopscope.transcripts.tools import command_of, kind_of
@@ -64,6 +64,22 @@ def test_links_and_pipes_within_a_directory_are_passed_over(tmp_path: Path) -> N
     os.mkfifo(logs / "rollout-pipe.jsonl")
     assert formats.detect(logs) == "codex"
     assert len(list(formats.read(logs))) == alone
+
+
+def test_nothing_is_opened_through_a_link_even_if_it_was_a_file_before(tmp_path: Path) -> None:
+    (tmp_path / "real").write_text("secret")
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    with pytest.raises(TranscriptError, match="cannot be opened"), files.opened(tmp_path / "link"):
+        pass
+    with pytest.raises(TranscriptError, match="no regular file"), files.opened(tmp_path):
+        pass
+
+
+def test_what_grows_beyond_the_bound_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "log").write_bytes(b"x" * 100)
+    assert len(files.whole(tmp_path / "log", 100)) == 100
+    with pytest.raises(TranscriptError, match="holds 100 bytes, more than 99"):
+        files.whole(tmp_path / "log", 99)
 
 
 def test_subagent_logs_that_are_links_are_said(tmp_path: Path) -> None:

@@ -191,6 +191,15 @@ def test_notes_are_bounded_however_many_kinds_there_are(tmp_path: Path) -> None:
     assert len(transcript.notes) == builder.MAX_NOTES
 
 
+def measured(path: Path, name: str) -> tuple[Transcript, int]:
+    """The first transcript of a path, and the most memory that reading it took."""
+    tracemalloc.start()
+    try:
+        return next(formats.read(path, name)), tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("name", OF_LINES)
 def test_half_a_gigabyte_in_bounded_memory(name: str, tmp_path: Path) -> None:
@@ -207,10 +216,8 @@ def test_half_a_gigabyte_in_bounded_memory(name: str, tmp_path: Path) -> None:
         stream.write(b'{"type": "progress", "data": "' + b"y" * (80 << 20) + b'"}\n')
         stream.writelines(rest)
     assert log.stat().st_size > 500_000_000
-    tracemalloc.start()
-    transcript = next(formats.read(path, name))
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
+    transcript, peak = measured(path, name)
+    log.unlink()
     assert transcript.calls and NoteKind.SHORTENED in kinds(transcript)
     assert peak < 200 << 20
 
@@ -230,10 +237,8 @@ def test_half_a_gigabyte_of_results(tmp_path: Path) -> None:
                 )
             )
     assert path.stat().st_size > 500_000_000
-    tracemalloc.start()
-    [transcript] = formats.read(path)
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
+    transcript, peak = measured(path, "claude-stream")
+    path.unlink()
     assert len(transcript.calls) == 5200 and all(call.result for call in transcript.calls)
     assert peak < builder.MAX_KEPT + (100 << 20)
 

@@ -12,7 +12,8 @@ from loopscope.transcripts.shapes import count, flag, joined, rows, short, table
 SYNTHETIC = "<synthetic>"
 """The model that Claude Code names in answers that it wrote itself."""
 _COMPACTED = "This session is being continued from a previous conversation"
-_RESUMED = ("Continue from where you left off.", "No response requested.")
+RESUMED = "Continue from where you left off."
+"""What Claude Code says in the user's place when a session that ended within a turn is resumed."""
 _INJECTED = (
     "<system-reminder>",
     "<task-notification>",
@@ -30,7 +31,7 @@ def kind_of_user_text(content: str) -> MessageKind:
     """What a text in the user's role is: the user's own, a compaction summary, or the harness's."""
     if content.startswith(_COMPACTED):
         return MessageKind.COMPACTION
-    if content.startswith(_INJECTED) or content.strip() in _RESUMED:
+    if content.startswith(_INJECTED) or content.strip() == RESUMED:
         return MessageKind.INJECTED
     return MessageKind.PLAIN
 

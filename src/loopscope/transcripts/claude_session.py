@@ -15,6 +15,7 @@ from loopscope.transcripts.builder import Builder
 from loopscope.transcripts.canonical import MAIN, MarkKind, MessageKind, NoteKind, Role, Source, Transcript
 from loopscope.transcripts.claude_blocks import (
     INTERRUPTED,
+    RESUMED,
     SYNTHETIC,
     Responses,
     kind_of_user_text,
@@ -192,7 +193,7 @@ class _Session:
         self.builder.say(index, Role.USER, said, kind=kind, thread=thread, time=time)
         if said.startswith(INTERRUPTED):
             self.builder.mark(index, MarkKind.INTERRUPTION, thread=thread, time=time)
-        elif kind is MessageKind.INJECTED and flag(line.get("isMeta")) and said.startswith("Continue from where"):
+        elif kind is MessageKind.INJECTED and said.strip() == RESUMED:
             self.builder.mark(index, MarkKind.RESUME, thread=thread, time=time)
         elif kind is MessageKind.PLAIN and said:
             if thread in self._started:
