@@ -195,6 +195,25 @@ def test_subagents_of_older_versions_are_told_apart_within_the_main_file(tmp_pat
     assert not transcript.marks_of(MarkKind.TURN)
 
 
+def test_subagents_beside_the_session_belong_to_the_one_they_name(tmp_path: Path) -> None:
+    for agent, session in (("x", "s"), ("y", "another")):
+        inner = Log().line("user", {"content": "A"}, isSidechain=True, agentId=agent, sessionId=session)
+        inner.response(f"m-{agent}", use("t9", command=agent), 4, isSidechain=True, agentId=agent, sessionId=session)
+        (tmp_path / f"agent-{agent}.jsonl").write_bytes(
+            lines(*({**line, "uuid": agent + line["uuid"]} for line in inner.lines))
+        )
+    transcript = Log().line("user", {"content": "Do it."}).response("m1", use(command="ls"), 3).read(tmp_path)
+    assert [(call.thread, call.command) for call in transcript.calls] == [(MAIN, "ls"), ("x", "x")]
+    assert transcript.usage.total.output == 7
+    assert len(list(formats.read(tmp_path))) == 1
+
+
+def test_a_long_first_prompt_hides_no_format(tmp_path: Path) -> None:
+    log = Log().line("user", {"content": "x" * 150_000}).response("m1", block("So."), 3)
+    log.read(tmp_path)
+    assert formats.detect(tmp_path / "s.jsonl") == "claude-code"
+
+
 def test_an_interruption_is_marked(tmp_path: Path) -> None:
     log = Log().line("user", {"content": "Do it."}).line("user", {"content": [block("[Request interrupted by user]")]})
     transcript = log.read(tmp_path)

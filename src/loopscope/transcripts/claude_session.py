@@ -37,6 +37,7 @@ _SILENT = words(
     "permission-mode queue-operation tag pr-link worktree-state"
 )
 """Lines that hold nothing of what was said or done."""
+_SUBAGENT = "agent-"
 _MAX_SESSIONS = 10_000
 
 
@@ -71,7 +72,8 @@ def _sessions(folder: Path) -> Iterator[Path]:
     for number, path in enumerate(walked(folder, depth=4)):
         if number >= _MAX_SESSIONS:
             return
-        if path.suffix == ".jsonl" and path.parent.name != "subagents" and _is_session(Glimpse(path)):
+        subagent = path.parent.name == "subagents" or path.name.startswith(_SUBAGENT)
+        if path.suffix == ".jsonl" and not subagent and _is_session(Glimpse(path)):
             yield path
 
 
@@ -85,15 +87,30 @@ def _is_session(glimpse: Glimpse) -> bool:
 def _session(path: Path) -> Transcript:
     reader = _Session()
     reader.take(path, MAIN)
-    subagents = path.with_suffix("") / "subagents"
-    for file in listed(subagents) if is_folder(subagents) else []:
-        if file.suffix != ".jsonl" or not file.name.startswith("agent-"):
+    inner = path.with_suffix("") / "subagents"
+    for file in listed(inner) if is_folder(inner) else []:
+        if file.suffix != ".jsonl" or not file.name.startswith(_SUBAGENT):
             continue
-        if not is_file(file):
+        if is_file(file):
+            reader.take(file, _agent(file), relative=f"{path.stem}/subagents/{file.name}")
+        else:
             reader.builder.note(NoteKind.SKIPPED, "subagent logs that are links or no files")
-            continue
-        reader.take(file, file.stem.removeprefix("agent-"), relative=f"{path.stem}/subagents/{file.name}")
+    for file in _beside(path, reader.sessions):
+        reader.take(file, _agent(file), relative=file.name)
     return reader.finish(path)
+
+
+def _beside(path: Path, sessions: frozenset[str]) -> Iterator[Path]:
+    """Versions before 2.1 put subagents' logs beside the session's."""
+    for file in listed(path.parent):
+        if file != path and file.suffix == ".jsonl" and file.name.startswith(_SUBAGENT) and is_file(file):
+            first = next(iter(Glimpse(file).lines), {})
+            if first.get("isSidechain") and first.get("sessionId") in sessions:
+                yield file
+
+
+def _agent(file: Path) -> str:
+    return file.stem.removeprefix(_SUBAGENT)
 
 
 class _Session:
@@ -114,6 +131,11 @@ class _Session:
         self._files[thread] = relative or path.name
         for index, line in lines(path, self.builder):
             self._line(index, line, thread)
+
+    @property
+    def sessions(self) -> frozenset[str]:
+        """Ids of sessions that the main file names."""
+        return frozenset(self._ids)
 
     def finish(self, path: Path) -> Transcript:
         missing = [f"{self._compactions} compaction calls"] if self._compactions else []

@@ -15,7 +15,8 @@ MAX_DOCUMENT = 1 << 30
 """Bytes of a file that must be read as a whole."""
 MAX_FILES = 20_000
 MAX_DEPTH = 12
-HEAD = 64 << 10
+HEAD = 256 << 10
+"""Bytes by which a format is told; a first prompt can be long."""
 
 
 @contextmanager
@@ -112,11 +113,6 @@ def walked(folder: Path, depth: int = MAX_DEPTH) -> Iterator[Path]:
             elif level < depth and is_folder(path):
                 inner.append((path, level + 1))
         stack.extend(reversed(inner))
-
-
-def odd_entries(folder: Path) -> int:
-    """How many entries of a directory are neither files nor directories."""
-    return sum(not is_file(path) and not is_folder(path) for path in listed(folder))
 
 
 def _why(error: Exception) -> str:

@@ -32,7 +32,6 @@ from loopscope.transcripts.reader import PERHAPS, SURE
 from loopscope.transcripts.shapes import count, joined, rows, short, table, text
 
 NAME = "inspect"
-_ATTACHMENT = "attachment://"
 
 
 def sniff(glimpse: Glimpse) -> float | None:

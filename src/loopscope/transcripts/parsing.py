@@ -17,7 +17,6 @@ from loopscope.transcripts.files import opened, whole
 
 MAX_LINE = 64 << 20
 """Bytes of one line; a longer one is passed over."""
-MAX_ELEMENT = 64 << 20
 _BOM = b"\xef\xbb\xbf"
 
 
