@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import sys
+from pathlib import Path
+
 import pytest
 
 from loopscope.models import Budget, StateScore
+from loopscope.records import durable
 from loopscope.records.durable import (
     RecordError,
     publish,
@@ -40,6 +46,65 @@ def test_a_directory_is_published_whole_and_replaces_the_old(tmp_path):
         publish(scratch, target)
     assert (target / "f").read_text() == "two"
     assert [p.name for p in tmp_path.iterdir()] == ["report"]
+
+
+def killed_at(step: int, scratch: Path, target: Path) -> bool:
+    """Publish in a child that is killed before its `step`-th change of a name; False when it came to its end."""
+    child = os.fork()
+    if child == 0:
+        left = step
+
+        def watch(event: str, _: object) -> None:
+            nonlocal left
+            if event in ("os.rename", "os.remove", "os.rmdir"):
+                if left == 0:
+                    os.kill(os.getpid(), signal.SIGKILL)
+                left -= 1
+
+        sys.addaudithook(watch)
+        publish(scratch, target)
+        os._exit(0)
+    return os.WIFSIGNALED(os.waitpid(child, 0)[1])
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork")
+@pytest.mark.parametrize("exchanges", [True, False])
+def test_a_kill_at_any_step_of_a_replacement_leaves_the_old_directory_or_the_new(tmp_path, monkeypatch, exchanges):
+    if not exchanges:
+        monkeypatch.setattr(durable, "_exchange", lambda one, other: False)
+    target, seen, step = tmp_path / "a-run", [], 0
+    while True:
+        for text, place in (("old", target), ("new", scratch_name(target))):
+            if place.is_dir():
+                remove_tree(place)
+            (place / "attempts").mkdir(parents=True)
+            (place / "attempts/f").write_text(text)
+        killed = killed_at(step, place, target)
+        assert sweep(tmp_path) == []
+        assert [p.name for p in tmp_path.iterdir()] == ["a-run"]
+        seen.append((target / "attempts/f").read_text())
+        if not killed:
+            break
+        step += 1
+    assert seen[0] == ("new" if exchanges else "old")
+    assert seen[-1] == "new"
+    assert exchanges or seen[:3] == ["old", "old", "new"]
+
+
+def test_a_replacement_that_fails_leaves_the_old_directory(tmp_path, monkeypatch):
+    monkeypatch.setattr(durable, "_exchange", lambda one, other: False)
+    target, scratch = tmp_path / "a-run", scratch_name(tmp_path / "a-run")
+    for path in (target, scratch):
+        path.mkdir()
+    (target / "f").write_text("old")
+
+    def fail(self, _):
+        raise OSError("disk failed")
+
+    monkeypatch.setattr(Path, "replace", fail)
+    with pytest.raises(OSError, match="disk failed"):
+        publish(scratch, target)
+    assert (target / "f").read_text() == "old"
 
 
 def test_what_a_killed_process_left_is_swept(tmp_path):

@@ -60,6 +60,18 @@ def test_without_being_told_nothing_is_touched(study):
     assert found.bytes == sum(item.bytes for item in found.items) > 0
 
 
+def test_a_run_that_stepped_aside_is_no_leftover(study):
+    run = study / "runs/t__a__s1"
+    run.rename(study / "runs/.tmp-old-abc123-t__a__s1")
+    found = collect(study)
+    assert not [place for place in places(found) if "old" in place]
+    assert "t__a__s1 again" in found.kept[0]
+    check = verify_study(StudyStore(study), tree_hash)
+    assert any("stepped aside" in str(finding) for finding in check.findings)
+    assert StudyStore(study).sweep() == []
+    assert (run / "record.json").is_file() and is_whole(study)
+
+
 def test_leftovers_go_and_nothing_else(study):
     before = snapshot(study)
     found = collect(study)

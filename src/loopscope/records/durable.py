@@ -6,6 +6,7 @@ import contextlib
 import ctypes
 import errno
 import os
+import re
 import secrets
 import shutil
 import stat
@@ -20,6 +21,8 @@ from loopscope.models.seal import document, must_be_sealed, unseal
 
 SCRATCH_PREFIX = ".tmp-"
 """Every unfinished file or directory starts like this; the next start removes what a killed process left."""
+_ASIDE = re.compile(rf"{re.escape(SCRATCH_PREFIX)}old-[0-9a-f]{{6}}-(?P<name>.+)", re.DOTALL)
+"""A whole directory that stepped aside for its successor; the name it had is its own again should none have come."""
 RESTORE = "restore the file (from an archive: `loopscope study import`), or remove it and run again"
 
 MAX_DOCUMENT = 1 << 30
@@ -79,20 +82,29 @@ def publish(scratch: Path, target: Path) -> None:
     """Give a finished scratch file or directory its name, durably. An older target is replaced.
 
     A directory changes places with the older one in one step where the file system can do that, so that the name is
-    never without a whole directory.
+    never without a whole directory. Where it cannot, the older one steps aside meanwhile; `sweep` brings it back when
+    its successor never came.
     """
     _sync_all(scratch)
     if target.is_dir() and not target.is_symlink():
-        if not _exchange(scratch, target):
-            aside = scratch_name(target)
-            target.rename(aside)
-            scratch.replace(target)
-            scratch = aside
+        replaced = scratch if _exchange(scratch, target) else _step_aside(scratch, target)
         sync_directory(target.parent)
-        remove_tree(scratch)
+        remove_tree(replaced)
     else:
         scratch.replace(target)
         sync_directory(target.parent)
+
+
+def _step_aside(scratch: Path, target: Path) -> Path:
+    """Put `scratch` in the place of `target`, in two steps; where the older directory lies now."""
+    aside = target.with_name(f"{SCRATCH_PREFIX}old-{secrets.token_hex(3)}-{target.name}")
+    target.rename(aside)
+    try:
+        scratch.replace(target)
+    except OSError:
+        aside.rename(target)
+        raise
+    return aside
 
 
 def publish_new(scratch: Path, target: Path) -> None:
@@ -165,11 +177,26 @@ def is_scratch(path: Path) -> bool:
     return path.name.startswith(SCRATCH_PREFIX)
 
 
+def returns_to(path: Path) -> Path | None:
+    """The name that a directory had before it stepped aside for a successor, if a kill kept the successor away."""
+    found = _ASIDE.fullmatch(path.name)
+    if found is None or not path.is_dir() or path.is_symlink():
+        return None
+    target = path.with_name(found["name"])
+    return None if os.path.lexists(target) else target
+
+
 def sweep(folder: Path) -> list[Path]:
-    """Remove what killed processes left unfinished directly in `folder`; what would not go."""
+    """Bring back what stepped aside, and remove what else killed processes left unfinished directly in `folder`.
+
+    Returns what would not go.
+    """
     stayed = []
-    for path in folder.glob(f"{SCRATCH_PREFIX}*") if folder.is_dir() else ():
-        if path.is_dir() and not path.is_symlink():
+    for path in list(folder.glob(f"{SCRATCH_PREFIX}*")) if folder.is_dir() else ():
+        if target := returns_to(path):
+            path.rename(target)
+            sync_directory(folder)
+        elif path.is_dir() and not path.is_symlink():
             if not remove_tree(path):
                 stayed.append(path)
         else:

@@ -14,6 +14,7 @@ from loopscope.records.durable import (
     is_scratch,
     read_model,
     remove_tree,
+    returns_to,
     scratch_name,
     sync_directory,
     write_model,
@@ -125,7 +126,12 @@ class _Finder:
         for folder in (*tops, *(inner for run in (*runs, *retired) for inner in (run, run / "scores"))):
             if kind_of(folder) is Kind.DIRECTORY:
                 for path in sorted(filter(is_scratch, folder.iterdir())):
-                    yield self._item(Garbage.LEFTOVERS, path)
+                    if target := returns_to(path):
+                        self.kept.append(
+                            f"{self._place(path)}: stays, for the next start makes it {spell(target.name)} again"
+                        )
+                    else:
+                        yield self._item(Garbage.LEFTOVERS, path)
 
     def _parts(self, run: Path) -> Iterator[Removable]:
         if Garbage.ATTEMPTS in self._asked and kind_of(run / "attempts") is Kind.DIRECTORY:

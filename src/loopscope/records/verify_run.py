@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from loopscope.models import Part, PreparedTask, RunEvidence, RunRecord, RunStatus, StateScore, StudyLock, UnitFile
 from loopscope.models.seal import unseal
 from loopscope.records.completeness import wanting
-from loopscope.records.durable import RecordError, is_scratch, read_model, read_plain
+from loopscope.records.durable import RecordError, is_scratch, read_model, read_plain, returns_to
 from loopscope.records.finding import Finding, damaged, incomplete, note
 from loopscope.records.manifest import MANIFEST, UNIT, Hasher, differences, in_manifest, read_manifest, removed_parts
 from loopscope.records.tree import Kind, kind_of, spell, walk
@@ -230,7 +230,11 @@ def leftovers(study: StudyFacts, folder: Path) -> Iterator[Finding]:
     """What killed processes left unfinished directly in a directory of the study."""
     if kind_of(folder) is Kind.DIRECTORY:
         for path in sorted(filter(is_scratch, folder.iterdir())):
-            yield note(study.place(path), "unfinished work of a killed process", "`loopscope study gc` removes it")
+            if target := returns_to(path):
+                what = f"is {study.place(target)}, which stepped aside for a successor that a kill kept away"
+                yield note(study.place(path), what, "`loopscope run` gives it its name again")
+            else:
+                yield note(study.place(path), "unfinished work of a killed process", "`loopscope study gc` removes it")
 
 
 def _read[Model: BaseModel](path: Path, kind: type[Model]) -> Model | RecordError:
