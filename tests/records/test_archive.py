@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import shutil
@@ -19,12 +20,13 @@ from whole_study import ODD, snapshot, whole_study
 from loopscope.analysis.build import analyze
 from loopscope.models import ArchivedFile, ArchiveIndex, Part
 from loopscope.models.seal import document
-from loopscope.records import RecordError, StudyError, StudyStore
+from loopscope.records import RecordError, StudyError, StudyStore, durable
 from loopscope.records.archive import _TRAILER, INDEX, PREFIX, TIME, export_study, open_archive, read_index
 from loopscope.records.contents import is_inside, misplaced
 from loopscope.records.finding import Severity
 from loopscope.records.importing import Imported, import_study
 from loopscope.records.manifest import write_manifest
+from loopscope.records.tree import kind_of
 from loopscope.records.verify import verify_study
 from loopscope.report import build_report
 from loopscope.tasks.copying import tree_hash
@@ -120,6 +122,25 @@ def test_long_names_and_names_of_any_bytes_come_back(study, tmp_path):
     write_manifest(study / RUN / "attempts/2", {})
     take_in(export(study, tmp_path / "x"), tmp_path / "back")
     assert snapshot(tmp_path / "back") == snapshot(study)
+
+
+@pytest.mark.parametrize("flags", ["renameat2", "hard links"])
+@pytest.mark.parametrize("kind", ["file", "directory", "symbolic link"])
+def test_what_comes_to_the_place_meanwhile_is_not_touched(study, tmp_path, monkeypatch, flags, kind):
+    target = tmp_path / "x"
+
+    def occupy(*_: object) -> None:
+        if not os.path.lexists(target):
+            {"file": target.touch, "directory": target.mkdir, "symbolic link": lambda: target.symlink_to("no")}[kind]()
+
+    if flags == "hard links":
+        monkeypatch.setattr(durable, "_renameat2", lambda one, other, flag: errno.EINVAL)
+    with pytest.raises(RecordError, match="exists already, and nothing is overwritten; name another"):
+        export_study(StudyStore(study), target, tree_hash, notify=occupy)
+    assert str(kind_of(target)) == kind
+    assert sorted(tmp_path.iterdir()) == [study, target]
+    target.rmdir() if kind == "directory" else target.unlink()
+    assert take_in(export(study, target), tmp_path / "back").check.findings == ()
 
 
 def test_any_tar_reads_it(packed, tmp_path):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import os
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ import zstandard
 from loopscope.models import ArchivedFile, ArchiveIndex, FileHash, Part
 from loopscope.models.seal import document
 from loopscope.records.contents import Contents, Source, collect
-from loopscope.records.durable import RecordError, parse_model, publish, scratch_name
+from loopscope.records.durable import RecordError, parse_model, publish_new, scratch_name
 from loopscope.records.finding import Severity
 from loopscope.records.store import StudyStore
 from loopscope.records.studyfile import STUDY_FILE, load_study
@@ -72,8 +73,8 @@ def export_study(
         StudyError: another process holds the study, or its file cannot be read.
         RecordError: the study is damaged (an archive of it could not be taken in again), or `target` exists.
     """
-    if target.exists() or target.is_symlink():
-        raise RecordError(f"{target}: exists already, and nothing is overwritten; name another file with --out")
+    if os.path.lexists(target):
+        raise _occupied(target)
     with store.hold():
         check = verify_study(store, task_hash, hasher=None)
         if wrong := check.of(Severity.DAMAGED):
@@ -93,10 +94,21 @@ def export_study(
                     f"{target}: what was written cannot be read back: it {error}; look at the disk"
                 ) from None
             size = scratch.stat().st_size
-            publish(scratch, target)
+            _publish(scratch, target)
         finally:
             scratch.unlink(missing_ok=True)
     return Exported(target, len(index.files), sum(f.size for f in index.files.values()), size)
+
+
+def _occupied(target: Path) -> RecordError:
+    return RecordError(f"{target}: exists already, and nothing is overwritten; name another file with --out")
+
+
+def _publish(scratch: Path, target: Path) -> None:
+    try:
+        publish_new(scratch, target)
+    except FileExistsError:  # it came while the archive was written
+        raise _occupied(target) from None
 
 
 def _index(study: str, contents: Contents, left_out: frozenset[Part]) -> ArchiveIndex:

@@ -32,7 +32,7 @@ _MACHINE_FAULTS = frozenset(
     {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM}
 )
 _AT_FDCWD = -100
-_RENAME_EXCHANGE = 2
+_RENAME_NOREPLACE, _RENAME_EXCHANGE = 1, 2
 
 
 class RecordError(Exception):
@@ -108,13 +108,19 @@ def _step_aside(scratch: Path, target: Path) -> Path:
 
 
 def publish_new(scratch: Path, target: Path) -> None:
-    """The same for a directory whose name must be free, or an empty directory: nothing is ever replaced.
+    """The same where nothing is ever replaced: the name must be free; for a directory, an empty one may lie there.
 
     Raises:
-        OSError: something lies there.
+        OSError: something lies there (`FileExistsError` where a file is to be published).
     """
     _sync_all(scratch)
-    scratch.rename(target)
+    if scratch.is_dir():
+        scratch.rename(target)
+    elif (number := _renameat2(scratch, target, _RENAME_NOREPLACE)) in (errno.EINVAL, errno.ENOSYS):
+        target.hardlink_to(scratch)
+        scratch.unlink()
+    elif number:
+        raise OSError(number, os.strerror(number), str(target))
     sync_directory(target.parent)
 
 
@@ -139,11 +145,17 @@ def _fsync_file(path: Path) -> None:
 
 def _exchange(one: Path, other: Path) -> bool:
     """Let two names change places atomically (Linux, most file systems); False where that is not to be had."""
+    return _renameat2(one, other, _RENAME_EXCHANGE) == 0
+
+
+def _renameat2(one: Path, other: Path, flag: int) -> int:
+    """renameat2(2); 0 or the error's number, ENOSYS where the system has no such call."""
     try:
         rename = ctypes.CDLL(None, use_errno=True).renameat2
     except AttributeError:
-        return False
-    return bool(rename(_AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other), _RENAME_EXCHANGE) == 0)
+        return errno.ENOSYS
+    done = rename(_AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other), flag)
+    return 0 if done == 0 else ctypes.get_errno()
 
 
 def is_machine_fault(error: BaseException) -> bool:
