@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import threading
+import time
 
 import pytest
 from harbor.environments.base import ExecResult
 
-from loopscope.engine.verifier import _Timed
+from loopscope.engine.verifier import _Timed, ended_within
 
 
 class Slow:
@@ -37,3 +40,47 @@ def test_a_timeout_of_the_environments_own_is_its_failure():
     with pytest.raises(TimeoutError, match="transport"):
         asyncio.run(timed.exec("bash /tests/test.sh > test-stdout.txt"))
     assert not timed.timed_out
+
+
+def test_a_standstill_of_the_engine_is_no_time_of_the_verifiers():
+    """The verifier ends while the event loop is blocked for longer than the deadline."""
+
+    async def verifier() -> str:
+        read, write = os.pipe()
+        threading.Timer(0.05, os.write, (write, b"x")).start()
+        ready = asyncio.Event()
+        asyncio.get_running_loop().add_reader(read, ready.set)
+        asyncio.get_running_loop().call_soon(time.sleep, 0.6)  # what blocks
+        try:
+            await ready.wait()
+            for _ in range(20):  # and its end takes its way through some more steps of the loop
+                await asyncio.sleep(0)
+            return "ended"
+        finally:
+            asyncio.get_running_loop().remove_reader(read)
+            os.close(read)
+            os.close(write)
+
+    assert asyncio.run(ended_within(0.55, verifier())) == "ended"
+
+
+def test_what_is_stopped_has_ended_and_a_cancellation_passes_on():
+    ended = []
+
+    async def endless() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await asyncio.sleep(0)
+            ended.append(True)
+
+    async def cancelled() -> None:
+        task = asyncio.create_task(ended_within(60, endless()))
+        await asyncio.sleep(0.01)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    assert asyncio.run(ended_within(0.01, endless())) is None
+    asyncio.run(cancelled())
+    assert ended == [True, True]

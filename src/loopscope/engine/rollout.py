@@ -53,7 +53,7 @@ async def make_baseline(plan: Plan, task: PreparedTask) -> Problem | None:
         write_bytes(target.with_name(f"{task.info.name}.baseline-problem.txt"), outcome.details.encode())
         return problem(kind, NOT_STARTED, message)
     finally:
-        remove_tree(scratch)
+        await to_its_end(remove_tree, scratch)
 
 
 def _is_whole(archive: Path) -> bool:
@@ -105,7 +105,7 @@ async def run_rollout(plan: Plan, run: RunPlan) -> RunRecord:
         secrets = list(resolve_env_vars(agent.env).values())
         return await to_its_end(publish_run, plan, run, outcome, tar, watch, secrets)
     finally:
-        remove_tree(scratch)
+        await to_its_end(remove_tree, scratch)
 
 
 def _agent_config(plan: Plan, run: RunPlan) -> AgentConfig:

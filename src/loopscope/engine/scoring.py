@@ -159,12 +159,12 @@ class Scorer:
                     verifier_hash=unit.task.verifier_hash,
                     verifications=tuple(done),
                 )
-                unit.run.write_score(score)
+                await to_its_end(unit.run.write_score, score)  # its fsync may stall others on a busy disk
                 # An error is for the next start.
                 if done[-1].status is VerificationStatus.ERROR or self._is_enough(unit, done):
                     return score
         finally:
-            remove_tree(scratch)
+            await to_its_end(remove_tree, scratch)
 
 
 def _in_turns(groups: dict[tuple[str, ...], list[Unit]]) -> list[list[Unit]]:

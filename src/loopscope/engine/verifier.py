@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any, override
 
@@ -24,6 +25,8 @@ _WRITES = "f=$(mktemp) && head -c 65536 /dev/zero > $f; code=$?; rm -f $f; exit 
 KILLED = "the verifier was killed (signal 9) before it wrote a reward"
 """Reason of an error. Whether the machine killed it or what it ran did, nothing tells."""
 _KILLED_CODE = 128 + 9
+_SLICE_SEC = 0.25
+"""Of a deadline; a standstill costs at most twice as much of it."""
 
 
 class VerdictFile(Record):
@@ -54,17 +57,36 @@ class _Timed:
             return await self._environment.exec(command, **kwargs)
         started = time.monotonic()
         try:
-            async with asyncio.timeout(self._deadline_sec) as limit:
-                result: ExecResult = await self._environment.exec(command, **kwargs)
+            result: ExecResult | None = await ended_within(
+                self._deadline_sec, self._environment.exec(command, **kwargs)
+            )
+            if result is None:
+                self.timed_out = True
+                return ExecResult(return_code=124)
             self.killed = result.return_code == _KILLED_CODE
             return result
-        except TimeoutError:
-            if not limit.expired():  # the environment's own
-                raise
-            self.timed_out = True
-            return ExecResult(return_code=124)
         finally:
             self.duration_sec = time.monotonic() - started
+
+
+async def ended_within[T](seconds: float, work: Coroutine[Any, Any, T]) -> T | None:
+    """What `work` gives; None when it takes longer, and then it is cancelled and has ended.
+
+    Time during which this process itself stood still (a full disk, a suspended machine) does not count: a verifier that
+    ended meanwhile was in time, and one that did not gets what is left.
+    """
+    task, left = asyncio.ensure_future(work), seconds
+    try:
+        while left > 0:
+            began, slice_sec = time.monotonic(), min(_SLICE_SEC, left)
+            if (await asyncio.wait({task}, timeout=slice_sec))[0]:
+                return task.result()
+            left -= min(time.monotonic() - began, 2 * slice_sec)
+        return None
+    finally:
+        if not task.done():
+            task.cancel()
+            await asyncio.wait({task})
 
 
 class LenientVerifier(Verifier):
