@@ -53,4 +53,4 @@ def test_a_verifier_that_is_always_killed_ends_without_a_score_and_is_not_run_fo
         for (text,) in states.values():
             found = json.loads(text)
             assert (found["status"], found["reward"]) == ("no_reward", None)
-            assert "killed (signal 9)" in found["reason"] and "twice" in found["reason"]
+            assert "killed (signal 9)" in found["reason"] and "each of 2 tries" in found["reason"]

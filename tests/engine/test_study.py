@@ -11,6 +11,8 @@ import pytest
 from toy_study import START, VERIFIER, run, write_task
 
 from loopscope.engine.events import Event, Phase, silent
+from loopscope.engine.kinds import EndingKind
+from loopscope.engine.policy import POLICY
 from loopscope.engine.scoring import Scorer
 from loopscope.engine.study import run_study
 from loopscope.models import RunStatus, UnitFile, VerificationStatus
@@ -155,6 +157,17 @@ def test_bad_verifiers_leave_clear_records_and_cost_nobody_else(study, tmp_path)
         assert [v.status for v in score.verifications] == [status], (name, score)
         assert score.verifications[0].reason
     assert store.run("good__nop__s1").score("final").value == Decimal("0.1")
+
+
+@pytest.mark.parametrize("draws", [1, 3])
+def test_the_table_says_how_often_a_killed_verifier_is_run(study, tmp_path, monkeypatch, draws):
+    row = replace(POLICY[EndingKind.VERIFIER_KILLED], draws=draws)
+    monkeypatch.setitem(POLICY, EndingKind.VERIFIER_KILLED, row)
+    plan = study({"n": "nop"}, [write_task(tmp_path / "toy", "kill -9 $$\n")])
+    result = asyncio.run(run_study(plan, silent))
+    assert result.tally.verifications == draws
+    (found,) = plan.store.run("toy__nop__s1").score("final").verifications
+    assert (found.status, f"each of {draws} tries" in found.reason) == (VerificationStatus.NO_REWARD, True)
 
 
 def test_a_hanging_verifier_is_stopped_and_what_it_printed_is_kept(study, tmp_path):

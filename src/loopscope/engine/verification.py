@@ -10,12 +10,15 @@ from harbor.models.trial.config import AgentConfig, VerifierConfig
 
 from loopscope.agents.replay import StateError
 from loopscope.engine.jobs import TrialOutcome, run_trial
+from loopscope.engine.kinds import EndingKind
 from loopscope.engine.lock import machine
+from loopscope.engine.policy import POLICY
 from loopscope.engine.states import State, commit_state, final_state
 from loopscope.engine.units import Unit
 from loopscope.engine.verifier import KILLED, VERDICT_FILE, VerdictFile
 from loopscope.models import StudySpec, Verification, VerificationStatus
-from loopscope.records import StudyStore, is_machine_fault, read_model, write_bytes
+from loopscope.records import RecordError, StudyStore, is_machine_fault, read_model, write_bytes
+from loopscope.records.durable import RESTORE
 from loopscope.tasks.prepare import prepared_dir
 
 TEST_OUTPUT = "test-stdout.txt"
@@ -34,23 +37,24 @@ class Verifications:
         """Verifications that were run, those of killed verifiers among them."""
 
     async def of(self, unit: Unit, state: State | str, scratch: Path) -> Verification:
-        """Verify a state once; one whose verifier was killed again at once. Killed twice, that is what its state does.
+        """Verify a state once; one whose verifier was killed again at once, as often as the table of `policy.py` says.
+
+        Killed each time, that is what its state does.
 
         Args:
             unit: whose state it is.
             state: as `build_state` made it; of one that it could not make, why.
-            scratch: a free place for the job.
+            scratch: a free place; each try's job lies beside it.
         """
         if isinstance(state, str):
             deadline = self._spec.scoring.deadline_of(unit.task.info)
             return _failed(state, datetime.now(UTC), deadline, VerificationStatus.UNREPLAYABLE)
-        found = await self._once(unit, state, scratch)
-        if (found.status, found.reason) != (VerificationStatus.ERROR, KILLED):
-            return found
-        found = await self._once(unit, state, scratch.with_name(f"{scratch.name}-again"))
-        if (found.status, found.reason) != (VerificationStatus.ERROR, KILLED):
-            return found
-        update = {"status": VerificationStatus.NO_REWARD, "reason": f"{KILLED}, twice"}
+        tries = POLICY[EndingKind.VERIFIER_KILLED].draws or 1
+        for number in range(tries):
+            found = await self._once(unit, state, scratch.with_name(f"{scratch.name}-{number}"))
+            if (found.status, found.reason) != (VerificationStatus.ERROR, KILLED):
+                return found
+        update = {"status": VerificationStatus.NO_REWARD, "reason": f"{KILLED}, in each of {tries} tries"}
         return found.model_copy(update=update)
 
     async def _once(self, unit: Unit, state: State, scratch: Path) -> Verification:
@@ -105,7 +109,11 @@ def _verification(outcome: TrialOutcome, started: datetime, timeout: float, *, a
         kind, message = outcome.failure or ("NoVerdict", "the verification ended without a verdict")
         status = VerificationStatus.UNREPLAYABLE if kind == StateError.__name__ else VerificationStatus.ERROR
         return _failed(f"{kind}: {message}", started, timeout, status, alone=alone)
-    verdict = read_model(path, VerdictFile)
+    try:
+        verdict = read_model(path, VerdictFile)
+    except RecordError as error:
+        said = str(error).removeprefix(f"{path.parent}/").removesuffix(f"; {RESTORE}")
+        return _failed(f"{said}; it is verified again at the next start", started, timeout, alone=alone)
     return Verification(
         status=verdict.status,
         reward=None if verdict.reward is None else Decimal(verdict.reward),
