@@ -20,8 +20,6 @@ MARKER = "# loopscope demo:"
 """How the demo's study file begins. A directory whose study file begins otherwise is not ours to write to."""
 SET_UP_SEC = "LOOPSCOPE_SETUP_SEC"
 """How `make demo` tells the seconds that its set-up took."""
-_PARTS = ("runs", "retired", "tasks", "tables", "report", "study.lock.json", "study.yaml")
-"""What a study consists of. The study file goes last: until then a killed removal can be repeated."""
 
 
 @verb
@@ -94,7 +92,11 @@ def _refuse_what_is_not_ours(directory: Path) -> None:
 
 
 def _remove_study(directory: Path) -> None:
-    for name in _PARTS:
+    """The study file goes last: until then a killed removal can be repeated."""
+    from loopscope.records.contents import TOPS
+    from loopscope.records.studyfile import STUDY_FILE
+
+    for name in sorted(TOPS, key=lambda name: name == STUDY_FILE):
         path = directory / name
         if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path)

@@ -16,7 +16,6 @@ Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON on 
 
 study_app = typer.Typer(help="A study as files: check it, pack it up, take it in, clean it.", no_args_is_help=True)
 _COLOURS = {"damaged": "red", "incomplete": "yellow", "note": "dim"}
-_RUNS = ("runs", "retired")
 
 
 @study_app.command()
@@ -29,11 +28,13 @@ def verify(
     """Check that a study is what was written, and whole: seals, hashes, runs and scores. Changes nothing."""
     from loopscope.records import RecordError, StudyStore
     from loopscope.records.finding import Severity
+    from loopscope.records.store import RETIRED
     from loopscope.records.verify import verify_study
     from loopscope.tasks.copying import tree_hash
 
     store = StudyStore.open(study)
-    if unknown := sorted(name for name in runs or () if not any((store.path / d / name).exists() for d in _RUNS)):
+    places = (store.path / "runs", store.path / RETIRED)
+    if unknown := sorted(name for name in runs or () if not any((place / name).exists() for place in places)):
         raise RecordError(f"{study}: no run is called {unknown[0]!r}; see {study / 'runs'}")
     with (bars := Bars()).running():
         check = verify_study(store, tree_hash, only=runs or (), notify=_shown(bars, "verify"))
