@@ -65,7 +65,13 @@ class Anthropic:
             "cache_read_input_tokens": 1000 * reply.turn,
             "output_tokens": 1,
         }
-        head: Json = {"id": _id("msg"), "type": "message", "role": "assistant", "model": body.get("model"), "content": []}
+        head: Json = {
+            "id": _id("msg"),
+            "type": "message",
+            "role": "assistant",
+            "model": body.get("model"),
+            "content": [],
+        }
         message = head | {"stop_reason": None, "stop_sequence": None, "usage": usage}
         yield "message_start", {"type": "message_start", "message": message}
         blocks: list[tuple[Json, Json]] = [
