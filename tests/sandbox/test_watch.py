@@ -92,6 +92,15 @@ EVASIONS = {
         "subprocess.run(['unshare', '-rm', 'sh', '-c', 'mkdir \"/tmp/a b\"; mount -t tmpfs x \"/tmp/a b\"; "
         'cd "/tmp/a b"; dd if=/dev/zero of=f bs=1M count=400 2>/dev/null; sleep 10\'])'
     ),
+    "a process whose first thread has ended": (
+        "import ctypes, threading\n"
+        "threading.Thread(target=lambda: (time.sleep(0.2), hold(bytearray(400 << 20)), time.sleep(10))).start()\n"
+        "ctypes.CDLL(None).syscall({'x86_64': 60, 'aarch64': 93}[os.uname().machine], 0)"
+    ),
+    "a file system that counts nothing": (
+        "subprocess.run(['unshare', '-rm', 'sh', '-c', 'mount -t ramfs x /tmp && "
+        "dd if=/dev/zero of=/tmp/f bs=1M count=400 2>/dev/null; sleep 10'])"
+    ),
 }
 
 
@@ -99,7 +108,7 @@ EVASIONS = {
 def test_no_name_hides_memory(tmp_path: Path, evasion: str) -> None:
     @limited("watchdog")
     async def body(env: LocalEnvironment, where: Path) -> None:
-        await env.exec(f"python3 - <<'E'\n{HOG.format(EVASIONS[evasion])}E\n", timeout_sec=20)
+        await env.exec(f"cat > hog.py <<'E'\n{HOG.format(EVASIONS[evasion])}E\npython3 hog.py", timeout_sec=20)
         assert env.limits()["memory"].hits
 
     body(tmp_path)

@@ -18,6 +18,8 @@ from loopscope.sandbox.runner import Runner
 from loopscope.sandbox.storage import Storage, make
 from loopscope.sandbox.storagewatch import Watch
 
+DIED = "the sandbox was killed while it was in use"
+
 
 class Box:
     """Files and limits that outlive any one bubblewrap; `freeze` replaces it, `end` ends all."""
@@ -42,6 +44,7 @@ class Box:
         self._shm_bytes = shm_bytes
         self._logger = logger or logging.getLogger(__name__)
         self._watch: asyncio.Task[None] | None = None
+        self._stood = False
 
     async def open(self, limits: Limits, storage: str = "auto", storage_mb: int | None = None) -> None:
         """Make the file system, set the limits and start. Whatever this raises, `end` is to be called.
@@ -53,12 +56,14 @@ class Box:
         self.limits = limits
         self.storage = await make(storage, storage_mb, self.scratch, self._ids is not None)
         await self._launch()
+        self._stood = True
         self._watch = asyncio.create_task(self._watched(self.storage).run())
 
     async def freeze(self) -> None:
         """Kill every process that was ever started inside; a new bubblewrap stands over the same files."""
         if self._runner.sandbox is not None:
-            await asyncio.shield(self._runner.sandbox.close())
+            if not await asyncio.shield(self._runner.sandbox.close()):
+                self._runner.died = self._runner.died or DIED
             self._runner.sandbox = None
         await self._observe()
         await self._launch()
@@ -81,9 +86,12 @@ class Box:
 
     def read_limits(self) -> dict[str, Limit]:
         """By resource: what holds it and what was seen so far."""
+        if not self._stood:
+            return not_started()
         disk = {"disk": self.storage.limit()} if self.storage else {}
         held = self.limits.read() if self.limits else {}
-        return {**not_started(), **held, **disk}
+        network = Limit(state=LimitState.ENFORCED, means="network namespace")
+        return {**not_started(), "network": network, **held, **disk}
 
     async def _launch(self) -> None:
         if self._runner.ended:
@@ -109,8 +117,9 @@ class Box:
     def _watched(self, storage: Storage) -> Watch:
         async def kill() -> None:
             self._logger.error("the sandbox wrote more than %d bytes: its processes are killed", storage.bytes)
-            with contextlib.suppress(SandboxError):
-                await self._runner.run(["/bin/sh", "-c", "kill -9 -1"], timeout=10)
+            if self._runner.sandbox is not None:
+                with contextlib.suppress(OSError):
+                    await self._runner.sandbox.purge()
 
         async def give_up(why: str) -> None:
             self._logger.error("%s", why)
@@ -122,6 +131,6 @@ class Box:
 
 
 def not_started() -> dict[str, Limit]:
-    """The limits of a sandbox that does not stand yet."""
-    absent = dict.fromkeys(("cpu", "memory", "pids", "disk"), Limit(state=LimitState.ABSENT, means="not started"))
-    return {"network": Limit(state=LimitState.ENFORCED, means="network namespace"), **absent}
+    """The limits of a sandbox that does not stand yet, or never came to stand."""
+    absent = Limit(state=LimitState.ABSENT, means="not started")
+    return dict.fromkeys(("network", "cpu", "memory", "pids", "disk"), absent)

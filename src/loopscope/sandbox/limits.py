@@ -112,7 +112,9 @@ def choose(asked: Asked, strength: Strength, one_id: bool, refused: str = "") ->
             chosen[name] = Means(LimitState.ENFORCED, f"cgroup v{homes[name].version}", "", value, homes[name])
         else:
             weak = weaker[name]
-            chosen[name] = Means(weak.state, weak.name, weak.why, value if weak.value is None else weak.value)
+            # A group without a limit has a weight all the same: a thousand threads get no more than one neighbour.
+            home = homes.get(name) if name == "cpu" else None
+            chosen[name] = Means(weak.state, weak.name, weak.why, value if weak.value is None else weak.value, home)
     if "cpuacct" in homes:
         chosen["cpuacct"] = Means(LimitState.ABSENT, "cgroup v1", home=homes["cpuacct"])
     return chosen
@@ -186,7 +188,8 @@ class Limits:
         has_rlimit = pids.home is None and pids.state is not LimitState.ABSENT
         extra = [name for name, asked in (("sched_setaffinity", bool(self._cpus)),
                                           ("shmget", self._is_watched("memory")),
-                                          ("msgget", self._is_watched("memory"))) if asked]  # fmt: skip
+                                          ("msgget", self._is_watched("memory")),
+                                          ("semget", self._is_watched("memory"))) if asked]  # fmt: skip
         return {
             "groups": [(str(group), settings, str(places[group])) for group, settings in groups.items()],
             "nproc": pids.value if has_rlimit and pids.value and (not self._one_id or counts_by_namespace()) else 0,
@@ -214,7 +217,7 @@ class Limits:
     def _limit(self, name: str) -> Limit:
         means = self.means[name]
         peak = self._cpu_use() if name == "cpu" else self._seen.get(name, cgroup.Seen()).peak
-        hits = self._seen[name].hits if name in self._seen else None
+        hits = self._seen[name].hits if name in self._seen and means.value is not None else None
         if means.state is LimitState.WATCHED and name in ("memory", "pids"):
             peak, hits = self._board.get(f"{name}_peak"), self._board.get(f"{name}_hits")
         return Limit(state=means.state, means=means.text, value=means.value, peak=peak, hits=hits)

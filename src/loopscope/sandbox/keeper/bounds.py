@@ -16,6 +16,8 @@ FIELDS = ("memory_peak", "memory_hits", "pids_peak", "pids_hits", "cpu_usec", "w
 
 _BOARD = struct.Struct(f"={len(FIELDS)}Q")
 BOARD_BYTES = _BOARD.size
+FILES = resource.getrlimit(resource.RLIMIT_NOFILE)
+"""(soft, hard) number of descriptors, as this program was started with it."""
 ENTRANTS_OOM_ADJ, COMMANDS_OOM_ADJ = 500, 1000
 """The kernel kills commands first, then what is ours inside, and neither engine nor keeper while those are there."""
 
@@ -100,6 +102,10 @@ class Bounds:
 
     def restrict(self) -> None:
         """What is set inside the user namespace, where the kernel counts by that namespace."""
+        # How many descriptors may be in flight on sockets is counted by user and held against the sender's own limit.
+        # An ordinary user's sandboxes share their user with engine and keepers, whose limit has to stay the higher.
+        most = FILES[1] // 2 if FILES[1] > 0 else 1 << 19
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(FILES[0], most) if FILES[0] > 0 else most, most))
         if self.nproc:
             highest = resource.getrlimit(resource.RLIMIT_NPROC)[1]
             bound = self.nproc if highest == resource.RLIM_INFINITY else min(self.nproc, highest)
@@ -131,6 +137,31 @@ class Bounds:
                         break
                     except OSError:
                         time.sleep(0.002)
+
+
+INSIDE = {
+    **dict.fromkeys(
+        (f"max_{kind}_namespaces" for kind in ("user", "mnt", "pid", "net", "ipc", "uts", "cgroup", "time")), 256
+    ),
+    "max_inotify_instances": 32,
+}
+"""Of what the kernel counts by user and gives to all sandboxes together, so much to each."""
+
+
+def bound_shares(user_namespace: int, proc: str) -> None:
+    """Set `INSIDE` in a sandbox's user namespace, by a process of its own; `proc`: a procfs that can be written."""
+    pid = os.fork()
+    if pid == 0:
+        try:
+            os.setns(user_namespace, 0)
+            for name, most in INSIDE.items():
+                try:
+                    write_file(f"{proc}/sys/user/{name}", str(most))
+                except OSError:
+                    continue  # this kernel has no such limit, or shows it read-only
+        finally:
+            os._exit(0)
+    os.waitpid(pid, 0)
 
 
 def leave_room(group: str, settings: list[tuple[str, str, bool]]) -> None:

@@ -11,7 +11,7 @@ import socket
 import time
 
 from loopscope.sandbox.keeper import storage
-from loopscope.sandbox.keeper.bounds import Board
+from loopscope.sandbox.keeper.bounds import FILES, Board
 from loopscope.sandbox.keeper.command import CANNOT_RUN, SETUP_FAILED, exit_code, kill_tree, send
 from loopscope.sandbox.keeper.start import Sandbox
 from loopscope.sandbox.keeper.system import PR_SET_CHILD_SUBREAPER, hide_arguments, prctl, read_all
@@ -36,6 +36,7 @@ class Keeper:
         self.starting: list[Running] = []
         self.by_pid: dict[int, Running] = {}
         self.engine_lives = True
+        self.told_to_end = False
         self.wake_r, wake_w = os.pipe()
         for fd in (self.wake_r, wake_w):
             os.set_blocking(fd, False)
@@ -61,8 +62,11 @@ class Keeper:
     def start_command(self, sandbox: Sandbox) -> bool:
         """Take one request; False when the engine is gone or asks to end."""
         message, fds, _, _ = socket.recv_fds(self.control, 16, 8)
+        if message == b"purge":
+            sandbox.purge()
+            return True
         if message != b"run" or len(fds) != 5:
-            self.engine_lives = bool(message)
+            self.engine_lives, self.told_to_end = bool(message), message == b"end"
             return False
         self.starting.append(Running(socket.socket(fileno=fds[4])))
         started = sandbox.porter.start(fds[:4])
@@ -150,8 +154,10 @@ class Keeper:
     def main(self) -> None:
         """Start, serve, and leave nothing behind."""
         sandbox = self.launch()
+        stood = False
         try:
             self.serve(sandbox)
+            stood = self.told_to_end and not sandbox.is_dead()
         finally:
             sandbox.kill_inside()
             for pid in self.by_pid:
@@ -165,6 +171,8 @@ class Keeper:
             self.board.write()
             if not self.engine_lives:
                 sandbox.bounds.remove_groups()
+            elif stood:
+                self.control.send(b"ended")
 
 
 def hub(connection: socket.socket) -> None:
@@ -199,6 +207,7 @@ def main(number: int) -> None:
     for ignored in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
         signal.signal(ignored, signal.SIG_IGN)  # Ctrl-C is the engine's to handle; it ends us by closing the socket
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (FILES[1], FILES[1]))
     hide_arguments()
     hub(socket.socket(fileno=number))
     os._exit(0)

@@ -31,12 +31,12 @@ _NUMBERS = {
     "open_by_handle_at": (304, 265), "fanotify_init": (300, 262), "lookup_dcookie": (212, 18),
     "quotactl": (179, 60), "quotactl_fd": (443, 443), "nfsservctl": (180, 42),
     "iopl": (172, -1), "ioperm": (173, -1), "uselib": (134, -1),
-    "sched_setaffinity": (203, 122), "shmget": (29, 194), "msgget": (68, 186),
+    "sched_setaffinity": (203, 122), "shmget": (29, 194), "msgget": (68, 186), "semget": (64, 190),
     "socket": (41, 198), "socketpair": (53, 199),
 }  # fmt: skip
-_ONLY_WHEN_ASKED = ("sched_setaffinity", "shmget", "msgget")
+_ONLY_WHEN_ASKED = ("sched_setaffinity", "shmget", "msgget", "semget")
 _SOCKETS = ("socket", "socketpair")
-_ABSENT = ("io_uring_setup", "io_uring_enter", "io_uring_register", "shmget", "msgget")
+_ABSENT = ("io_uring_setup", "io_uring_enter", "io_uring_register", "shmget", "msgget", "semget")
 """Programs fall back from these when they are told that the kernel has them not."""
 
 _FAMILIES = {"unix": 1, "inet": 2, "inet6": 10}

@@ -9,7 +9,7 @@ import signal
 import time
 
 from loopscope.sandbox.keeper import storage
-from loopscope.sandbox.keeper.bounds import Bounds
+from loopscope.sandbox.keeper.bounds import Bounds, bound_shares
 from loopscope.sandbox.keeper.porter import Porter
 from loopscope.sandbox.keeper.system import (
     MS_BIND,
@@ -150,6 +150,7 @@ class Sandbox:
             pid = int(info.split(b'"child-pid":', 1)[1].split(b"}")[0].split(b",")[0])
             self.init = pid
             self._open(pid)
+            bound_shares(self.chain[0], f"/proc/{pid}/root/proc")
             self.porter.open(self.chain)
         except BaseException as exc:
             self.kill()
@@ -181,6 +182,28 @@ class Sandbox:
                 return bool(int(f.read().rsplit(b")", 1)[1].split()[6]) & PF_EXITING)
         except OSError:
             return True
+
+    def purge(self, rounds: int = 20) -> None:
+        """Kill everything inside but the first process, also where limits leave no room for a process that would."""
+        proc = f"/proc/{self.init}/root/proc"
+        for _ in range(rounds):
+            living = False
+            for name in os.listdir(proc):
+                if not name.isdigit() or name == "1":
+                    continue
+                try:
+                    fd = os.open(f"{proc}/{name}", os.O_RDONLY | os.O_DIRECTORY)
+                except OSError:
+                    continue
+                try:
+                    signal.pidfd_send_signal(fd, signal.SIGKILL)
+                    living = True
+                except OSError:
+                    pass
+                os.close(fd)
+            if not living:
+                return
+            time.sleep(0.005)
 
     def kill_inside(self) -> None:
         """Kill the first process inside, and with it the whole pid namespace; return when all of it is gone."""

@@ -3,9 +3,9 @@
 A tick costs one small file for each process inside. Only when that leaves the limit in doubt (anonymous memory, counted
 twice where forks share it, and all of the machine's shared memory together would pass it) is the count made exact:
 proportional shares, memory files by descriptor or mapping, /dev/shm and the memory file systems of nested namespaces.
-What hides from that (memory files in flight on a socket, file systems that were covered or left by chroot, pages of the
-kernel's own) is caught by the second line: when the machine itself runs short, the sandbox of ours that uses most loses
-its largest process.
+What hides from that (memory files in flight on a socket or in descriptors of one thread's own, file systems that were
+covered or left by chroot or that one thread alone sees, pages of the kernel's own) is caught by the second line: when
+the machine itself runs short, the sandbox of ours that is seen to use most loses its largest process.
 """
 
 from __future__ import annotations
@@ -74,6 +74,7 @@ class Watch:
         self.proc = os.open(f"{self.root}/proc", os.O_RDONLY | os.O_DIRECTORY)
         self.shm = os.open(f"{self.root}/dev/shm", os.O_RDONLY | os.O_DIRECTORY)
         self.mounts = os.readlink(f"/proc/{init}/ns/mnt")
+        self.unevictable = 0
         self.known = {os.fstat(self.shm).st_dev, *self._memory_mounts("1")}
         self.total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
         self.strikes = 0
@@ -98,15 +99,41 @@ class Watch:
             os.close(fd)
 
     def _roughly(self) -> tuple[dict[str, int], int]:
-        """(anonymous memory by process, threads in all): an upper bound, since forks share pages."""
+        """(anonymous memory by process, threads in all): an upper bound, since forks share pages.
+
+        A process is named as `pid`, or as `pid/task/tid` where its first thread has ended before the others: that
+        one's files in /proc are empty.
+        """
         used: dict[str, int] = {}
         threads = 0
         for pid in os.listdir(self.proc):
             if pid.isdigit() and (text := self._read(f"{pid}/status")):
-                used[pid] = sum(kilobytes(text, (b"RssAnon", b"VmSwap", b"VmPTE")).values())
                 # From the line's start: a process may be called `Threads:`.
-                threads += int(text.partition(b"\nThreads:")[2].partition(b"\n")[0] or 0)
+                own = int(text.partition(b"\nThreads:")[2].partition(b"\n")[0] or 0)
+                threads += own
+                at = pid
+                if own > 1 and b"\nRssAnon:" not in text:
+                    at, text = self._living(pid)
+                used[at] = sum(kilobytes(text, (b"RssAnon", b"VmSwap", b"VmPTE")).values())
         return used, threads
+
+    def _living(self, pid: str) -> tuple[str, bytes]:
+        """(name, status) of a thread that has not ended; (pid, b"") when all have."""
+        try:
+            folder = os.open(f"{pid}/task", os.O_RDONLY | os.O_DIRECTORY, dir_fd=self.proc)
+        except OSError:
+            return pid, b""
+        try:
+            threads = os.listdir(folder)
+        except OSError:
+            return pid, b""
+        finally:
+            os.close(folder)
+        for thread in threads:
+            text = self._read(f"{pid}/task/{thread}/status")
+            if b"\nRssAnon:" in text:
+                return f"{pid}/task/{thread}", text
+        return pid, b""
 
     def _exactly(self, pids: list[str]) -> tuple[dict[str, int], int]:
         """(own and proportional memory by process, bytes of shared memory that this sandbox holds)."""
@@ -185,7 +212,8 @@ class Watch:
                 fd = os.open(f"{pid}/root{mount_point(before)}", os.O_PATH, dir_fd=self.proc)
             except OSError:
                 continue
-            found[os.fstat(fd).st_dev] = _in_use(fd)
+            # A ramfs counts nothing itself. What it holds is never given up, and the machine counts that.
+            found[os.fstat(fd).st_dev] = self.unevictable if after.startswith("ramfs ") else _in_use(fd)
             os.close(fd)
         return found
 
@@ -194,7 +222,7 @@ class Watch:
     def _kill(self, pids: list[str]) -> None:
         for pid in pids:
             try:
-                fd = os.open(pid, os.O_RDONLY | os.O_DIRECTORY, dir_fd=self.proc)
+                fd = os.open(pid.partition("/")[0], os.O_RDONLY | os.O_DIRECTORY, dir_fd=self.proc)
             except OSError:
                 continue
             try:
@@ -213,10 +241,11 @@ class Watch:
     def _count(self) -> None:
         rough, threads = self._roughly()
         with open("/proc/meminfo", "rb") as f:
-            machine = kilobytes(f.read(), (b"MemAvailable", b"Shmem"))
+            machine = kilobytes(f.read(), (b"MemAvailable", b"Shmem", b"Unevictable", b"Mlocked"))
+        self.unevictable = max(0, machine[b"Unevictable"] - machine[b"Mlocked"])
         total = sum(rough.values()) + _in_use(self.shm)
         sizes = rough
-        if self.memory and sum(rough.values()) + machine[b"Shmem"] > self.memory:
+        if self.memory and sum(rough.values()) + machine[b"Shmem"] + self.unevictable > self.memory:
             sizes, total = self._exactly(list(rough))
         self.ranking.tell(total)
         seen = self.board.seen

@@ -1,0 +1,131 @@
+"""What the kernel counts by user, or by machine: one sandbox cannot take it from its neighbours."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from pathlib import Path
+
+import pytest
+from harbor.models.task.config import EnvironmentConfig
+from sandboxes import inside, running, says
+
+from loopscope.sandbox import toolchain
+from loopscope.sandbox.environment import LocalEnvironment
+from loopscope.sandbox.keeper.bounds import INSIDE
+
+pytestmark = pytest.mark.sandbox
+
+HOARDS = {
+    "descriptors in flight": """
+import array, socket
+while True:
+    a, b = socket.socketpair()
+    a.setblocking(False)
+    kept.append((a, b))
+    try:
+        for _ in range(20): a.sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [0] * 250))])
+    except BlockingIOError: continue
+    except OSError: break
+""",
+    "namespaces": """
+import ctypes
+libc = ctypes.CDLL(None, use_errno=True)
+assert libc.unshare(0x10000000) == 0
+while libc.unshare(0x04000000) == 0:
+    kept.append(open("/proc/self/ns/uts"))
+assert len(kept) < 256, len(kept)
+""",
+}
+
+
+@pytest.mark.parametrize("hoard", HOARDS)
+def test_a_hoard_does_not_stop_a_neighbour(tmp_path: Path, hoard: str) -> None:
+    """A neighbour's commands, its freeze and a fresh sandbox, while another holds all that it may."""
+    for name in "abc":
+        (tmp_path / name).mkdir()
+
+    async def go() -> None:
+        how = {"python_packages": toolchain.DEFAULT_PACKAGES}
+        async with running(tmp_path / "a", **how) as one, running(tmp_path / "b") as two:
+            code = f"import time\nkept = []\n{HOARDS[hoard]}\nopen('/tmp/full', 'w').close()\ntime.sleep(1000)"
+            hog = asyncio.create_task(one.exec(f"python3 - <<'E'\n{code}\nE\n"))
+            while (await one.exec("test -e /tmp/full")).return_code:
+                assert not hog.done(), hog.result()
+            assert await says(two, "echo alive") == "alive"
+            await two.freeze()
+            assert await says(two, "unshare -rm echo alive") == "alive"
+            async with running(tmp_path / "c") as three:
+                assert await says(three, "echo alive") == "alive"
+            hog.cancel()
+            await asyncio.wait([hog])
+
+    asyncio.run(go())
+
+
+@inside()
+async def test_shares_cannot_be_raised_from_inside(env: LocalEnvironment, tmp_path: Path) -> None:
+    for name, most in INSIDE.items():
+        file = f"/proc/sys/user/{name}"
+        assert await says(env, f"echo 99999 > {file} 2>/dev/null; cat {file}") == str(most)
+
+
+def test_many_threads_leave_a_neighbour_its_share(tmp_path: Path) -> None:
+    """Without a limit on processors too, where groups can be made."""
+    for name in "ab":
+        (tmp_path / name).mkdir()
+    busy = "for i in $(seq 60); do setsid timeout 20 sh -c 'while :; do :; done' & done; wait"
+    count = "timeout 20 sh -c 'i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done' && echo done"
+
+    async def go() -> None:
+        async with running(tmp_path / "a") as one, running(tmp_path / "b") as two:
+            if one._box.limits.means["cpu"].home is None:  # type: ignore[union-attr]
+                pytest.skip("no control groups for processors here")
+            hog = asyncio.create_task(one.exec(busy, timeout_sec=60))
+            while int(await says(one, "pgrep -c timeout || true")) < 60:
+                assert not hog.done()
+            begin = time.monotonic()
+            assert await says(two, count) == "done"
+            assert time.monotonic() - begin < 15
+            hog.cancel()
+            await asyncio.wait([hog])
+            assert one.limits()["cpu"].state == "absent" and one.limits()["cpu"].hits is None
+
+    asyncio.run(go())
+
+
+@inside(python_packages=toolchain.DEFAULT_PACKAGES)
+async def test_the_first_process_cannot_be_traced(env: LocalEnvironment, tmp_path: Path) -> None:
+    """No limit kills or counts it, so whoever held its reins would have none."""
+    code = """
+import ctypes
+libc = ctypes.CDLL(None, use_errno=True)
+print(libc.ptrace(16, 1, None, None), ctypes.get_errno())
+try:
+    print(open("/proc/1/mem", "r+b"))
+except OSError as exc:
+    print(exc.errno)
+"""
+    assert (await says(env, f"python3 - <<'E'\n{code}E\n")).split() == ["-1", "1", "13"]
+
+
+def test_a_crowded_sandbox_is_purged_of_what_fills_the_disk(tmp_path: Path) -> None:
+    """Where no process can be started to do it."""
+    code = """
+import os, time
+try:
+    while True:
+        os.fork() or time.sleep(1000)
+except OSError:
+    with open("/app/big", "wb") as file:
+        while True: file.write(bytes(8 << 20))
+"""
+
+    async def go() -> None:
+        how = {"python_packages": toolchain.DEFAULT_PACKAGES, "pids_limit": 50}
+        async with running(tmp_path, storage="directory", config=EnvironmentConfig(storage_mb=64), **how) as env:
+            assert (await env.exec(f"python3 - <<'E'\n{code}E\n", timeout_sec=60)).return_code == 137
+            assert env.limits()["disk"].hits
+            assert await says(env, "echo alive") == "alive"
+
+    asyncio.run(go())
