@@ -193,6 +193,25 @@ def end(exception: str, *, has_workspace: bool = True, worked: bool = True, earl
     )
 
 
+@pytest.mark.parametrize("exception", ["", "AgentTimeoutError", "RuntimeError", "SandboxGoneError"])
+def test_a_sandbox_that_died_decides_whatever_the_agent_says(exception):
+    earlier: list[RunRecord] = []
+    for expected in (ENVIRONMENT, AGENT):
+        found = ending_of(
+            outcome(exception),
+            has_workspace=True,
+            too_large=False,
+            died="killed",
+            worked=True,
+            earlier=earlier,
+            redact=bytes,
+        )
+        ended = record(found.status, *[(p.kind, p.stage, p.message) for p in found.problems])
+        assert (found.status, kind_of(ended)) == (expected, EndingKind.SANDBOX_DIED)
+        assert [p.kind for p in found.problems].count("SandboxGoneError") == 1
+        earlier.append(ended)
+
+
 AFTER_WORK = ["ApiRateLimitError", "ApiOverloadedError", "AgentAuthenticationError", "ApiUsageLimitError", "ModelNotFoundError", "OSError"]  # fmt: skip
 
 

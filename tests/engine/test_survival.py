@@ -14,11 +14,13 @@ from pathlib import Path
 
 import pytest
 import yaml
+from deaf_agent import DeafAgent
 from toy_study import START, run, write_task
 
-from loopscope.engine import recording, rollout
+from loopscope.engine import collecting, harvest, rollout
 from loopscope.engine.events import silent
 from loopscope.engine.jobs import to_its_end
+from loopscope.engine.kinds import EndingKind, kind_of
 from loopscope.engine.recording import publish_failure, publish_run
 from loopscope.engine.study import run_study
 from loopscope.models import Problem, RunStatus, VerificationStatus
@@ -70,10 +72,10 @@ def test_hostile_repositories_cost_only_themselves(study):
 
 
 def test_our_own_bug_in_one_run_is_recorded_there_and_the_others_go_on(study, monkeypatch):
-    def broken(plan, planned, *rest):
-        if planned.agent.label == "a":
+    def broken(ended):
+        if ended.run.agent.label == "a":
             raise KeyError("surprise")
-        return publish_run(plan, planned, *rest)
+        return publish_run(ended)
 
     monkeypatch.setattr(rollout, "publish_run", broken)
     store = run(study({"a": {"commands": [START]}, "b": {"commands": [START]}}))
@@ -86,8 +88,8 @@ def test_our_own_bug_in_one_run_is_recorded_there_and_the_others_go_on(study, mo
 def test_a_full_disk_stops_the_study_instead_of_spending_on(study, monkeypatch):
     started = []
 
-    def full(plan, planned, *rest):
-        started.append(planned.run_id)
+    def full(ended):
+        started.append(ended.run.run_id)
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(rollout, "publish_run", full)
@@ -223,11 +225,45 @@ def test_an_agent_that_breaks_harbor_after_its_end_is_harvested_all_the_same(stu
 
 def test_a_workspace_that_is_lost_twice_is_not_drawn_for_a_third_time(study, monkeypatch):
     plan = study({"a": {"commands": [START]}})
-    monkeypatch.setattr(recording, "compress", lambda source, target: None)
+    monkeypatch.setattr(collecting, "compress", lambda source, target: None)
     for expected in (RunStatus.ENVIRONMENT_ERROR, RunStatus.AGENT_ERROR):
         asyncio.run(run_study(plan, silent))
         assert plan.store.run("toy__a__s1").record.status is expected
     assert plan.unfinished() == []
+
+
+@pytest.mark.parametrize("asks", [True, False])
+def test_an_agent_that_hides_that_its_sandbox_died_is_run_again_once(study, monkeypatch, asks):
+    better = "echo 0.5 > value.txt && git commit -qam 'round 1: change=x'"
+    kwargs = {"commands": [START, better], "times": 9, "asks": asks}
+    plan = study({"a": {"name": "deaf_agent:DeafAgent", "label": "a", "kwargs": kwargs}})
+    monkeypatch.setattr(DeafAgent, "killed", 0)
+    for expected in (RunStatus.ENVIRONMENT_ERROR, RunStatus.AGENT_ERROR):
+        asyncio.run(run_study(plan, silent))
+        record = plan.store.run("toy__a__s1").record
+        assert (record.status, kind_of(record)) == (expected, EndingKind.SANDBOX_DIED)
+        assert len(record.commits) == 2, "what it had made came out of the dead sandbox"
+    assert plan.unfinished() == []
+    assert str(plan.store.run("toy__a__s1").score("final").value) == "0.5"
+
+
+def test_a_sandbox_that_died_once_costs_one_try(study, monkeypatch):
+    plan = study({"a": {"name": "deaf_agent:DeafAgent", "label": "a", "kwargs": {"commands": [START]}}})
+    monkeypatch.setattr(DeafAgent, "killed", 0)
+    for expected in (RunStatus.ENVIRONMENT_ERROR, RunStatus.COMPLETED):
+        asyncio.run(run_study(plan, silent))
+        assert plan.store.run("toy__a__s1").record.status is expected
+
+
+def test_what_the_limits_saw_is_worth_less_than_the_workspace(study, monkeypatch):
+    def full(path, model):
+        path.write_bytes(b'{"limits": {')
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(harvest, "draft_model", full)
+    record = run(study({"a": {"commands": [START]}})).run("toy__a__s1").record
+    assert (record.status, record.limits, len(record.commits)) == (RunStatus.COMPLETED, {}, 1)
+    assert "limits_lost" in kinds(record)
 
 
 def test_a_damaged_copy_of_a_state_says_nothing_of_another_runs(study):

@@ -12,10 +12,14 @@ import tarfile
 from pathlib import Path
 
 import pytest
+from killing_processes import descendants
 from sandboxes import environment, inside, processes, running, says
 
+from loopscope.models import LimitState
 from loopscope.sandbox.environment import LocalEnvironment
 from loopscope.sandbox.errors import SandboxError, SandboxGoneError
+from loopscope.sandbox.export import ExportOnStop, LimitsFile, too_large_mark
+from loopscope.sandbox.namespace import Sandbox
 
 pytestmark = pytest.mark.sandbox
 
@@ -181,6 +185,63 @@ def keepers_of(engine: int) -> list[int]:
     return [*(pid for pid, parent in parents.items() if parent in hubs), *hubs]
 
 
+def kill(role: str) -> None:
+    """Kill the keepers, or the bubblewraps, of this process; returns when they are dead."""
+    for process in descendants(os.getpid()):
+        if process.role == role:
+            os.kill(process.pid, signal.SIGKILL)
+    while any(process.role == role for process in descendants(os.getpid())):
+        os.sched_yield()
+
+
+@pytest.mark.parametrize("victim", ["bwrap", "keeper"])
+@pytest.mark.parametrize("asks", [True, False])
+def test_a_sandbox_remembers_that_it_died_while_it_was_in_use(tmp_path: Path, victim: str, asks: bool) -> None:
+    @inside()
+    async def body(env: LocalEnvironment, where: Path) -> None:
+        await says(env, "echo work > /app/file")
+        assert env.seen().died is None
+        kill(victim)
+        if asks:
+            with pytest.raises(SandboxGoneError):
+                await env.exec("sleep 1000")
+        await env.freeze()
+        assert env.seen().died
+        assert await says(env, "cat /app/file") == "work"
+        await env.freeze()
+        assert env.seen().died
+
+    body(tmp_path)
+
+
+@inside()
+async def test_what_is_ended_on_purpose_did_not_die(env: LocalEnvironment, tmp_path: Path) -> None:
+    """A command that still runs when the files are frozen ends with the sandbox, which is no death."""
+    running_on = asyncio.create_task(env.exec(f"sleep {number(0)}"))
+    while not processes(number(0)):
+        await asyncio.sleep(0.01)
+    await env.freeze()
+    with pytest.raises(SandboxGoneError):
+        await running_on
+    assert (await env.exec("kill -9 -1; kill -9 $$")).return_code == 137
+    await env.freeze()
+    assert env.seen().died is None
+
+
+def test_limits_of_a_sandbox_that_never_stood_are_absent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def fail(*_: object) -> None:
+        raise SandboxError("no")
+
+    monkeypatch.setattr(Sandbox, "launch", fail)
+    env = environment(tmp_path)
+    for start in (False, True):
+        if start:
+            with pytest.raises(SandboxError):
+                asyncio.run(env.start(force_build=False))
+        assert {(limit.state.value, limit.means) for limit in env.limits().values()} == {("absent", "not started")}
+        assert set(env.limits()) == {"network", "cpu", "memory", "pids", "disk"}
+
+
 def test_export_on_stop_brings_out_what_was_filled_and_nothing_else(tmp_path: Path) -> None:
     def go(name: str, dockerfile: str) -> Path:
         file = tmp_path / f"{name}.tar"
@@ -199,3 +260,34 @@ def test_export_on_stop_brings_out_what_was_filled_and_nothing_else(tmp_path: Pa
     with tarfile.open(whole) as tar:
         assert {"./a", "./late"} <= set(tar.getnames())
     assert not go("half", "FROM debian:12\nWORKDIR /app\nCOPY a .\nRUN false\n").exists()
+
+
+@pytest.mark.parametrize(
+    "given", [{}, {"path": "/app", "file": "x", "max_bytes": "many"}, {"path": "/app", "out": "x"}]
+)
+def test_an_export_that_cannot_be_meant_is_refused(tmp_path: Path, given: dict[str, str]) -> None:
+    with pytest.raises(SandboxError, match=r"export_on_stop: .+: .+; `path`, `file` and `max_bytes` are needed"):
+        ExportOnStop.parse(given)
+    if given:
+        with pytest.raises(SandboxError, match="export_on_stop"):
+            environment(tmp_path, export_on_stop=given)
+
+
+def test_an_export_says_why_there_is_no_tar_and_a_limits_file_that_fails_costs_none(tmp_path: Path) -> None:
+    def go(name: str, max_bytes: int, limits: Path) -> Path:
+        file = tmp_path / name / "x.tar"
+        wanted = ExportOnStop(path="/app", file=file, max_bytes=max_bytes, limits=limits)
+
+        async def body() -> None:
+            async with running(tmp_path / name, export_on_stop=wanted.model_dump(mode="json")) as env:
+                await env.exec("dd if=/dev/zero of=/app/f bs=100k count=1")
+
+        (tmp_path / name).mkdir()
+        asyncio.run(body())
+        return file
+
+    told = tmp_path / "limits.json"
+    assert not go("large", 50_000, told).exists()
+    assert too_large_mark(tmp_path / "large/x.tar").exists()
+    assert LimitsFile.model_validate_json(told.read_bytes()).limits["network"].state is LimitState.ENFORCED
+    assert go("whole", 1_000_000, tmp_path / "nowhere/limits.json").exists()

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from loopscope.engine.jobs import TrialOutcome
-from loopscope.engine.kinds import NOT_STARTED, SET_UP, kind_of_failure
+from loopscope.engine.kinds import NOT_STARTED, SANDBOX_DIED, SET_UP, kind_of_failure
 from loopscope.engine.policy import POLICY, Fate, is_draw
 from loopscope.models import Problem, RunRecord, RunStatus
 from loopscope.models.annotation import PROBLEM_KEY
@@ -81,6 +81,7 @@ def ending_of(
     *,
     has_workspace: bool,
     too_large: bool,
+    died: str | None = None,
     worked: bool,
     earlier: Sequence[RunRecord],
     redact: Redact,
@@ -90,6 +91,7 @@ def ending_of(
     Args:
         has_workspace: the workspace came out of the sandbox.
         too_large: it holds more than is taken out. The agent's own doing: trying again would cost the same.
+        died: why its sandbox was gone while the agent worked in it; an agent may not have noticed, or have hidden it.
         worked: the agent left something of its own, as far as can be told.
         earlier: records of earlier tries. An agent that could fail at will would otherwise draw until it likes the
             result.
@@ -98,13 +100,15 @@ def ending_of(
     if not agent_ran(outcome):
         return ending
     problems = ending.problems
+    if died and not any(p.kind == SANDBOX_DIED for p in problems):  # first: the rest may have come of it
+        problems = (problem(SANDBOX_DIED, "agent", died, redact), *problems)
     if not has_workspace:
         worked = True
         lost = ("workspace_too_large", "the workspace holds more than is taken out of a sandbox")
         if not too_large:
             lost = ("no_workspace", "the workspace could not be brought out of the sandbox")
         problems = (*problems, problem(lost[0], "harvest", lost[1]))
-    elif ending.status is not RunStatus.AGENT_ERROR:
+    elif not died and ending.status is not RunStatus.AGENT_ERROR:
         return ending
     return Ending(_status(problems, worked, earlier), problems)
 

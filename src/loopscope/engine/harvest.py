@@ -13,26 +13,15 @@ from harbor.environments.base import BaseEnvironment
 from harbor.models.verifier.result import VerifierResult
 from harbor.verifier.base import BaseVerifier
 
-from loopscope.models import Limit, Record
 from loopscope.records import draft_model
+from loopscope.sandbox.errors import TransferTooLarge
+from loopscope.sandbox.export import LimitsFile, too_large_mark
 
 WORKSPACE = "loopscope-workspace.tar"
 LIMITS = "loopscope-limits.json"
-TOO_LARGE = ".too-large"
-"""Suffix of an empty file in the workspace's place: it holds more than MAX_WORKSPACE_BYTES."""
 MAX_WORKSPACE_BYTES = 8 << 30
 _REMOTE_TAR = "/tmp/.loopscope-workspace.tar"  # noqa: S108  # inside the sandbox
 _KILL_ALL = "for i in 1 2 3 4 5; do kill -9 -1 2>/dev/null; sleep 0.05; done; true"
-
-
-class TransferTooLarge(Exception):
-    """As our sandbox's error of that name, for other environments."""
-
-
-class LimitsFile(Record):
-    """Limits of the sandbox that a rollout ran in."""
-
-    limits: dict[str, Limit]
 
 
 @runtime_checkable
@@ -42,8 +31,8 @@ class Freezable(Protocol):
     async def freeze(self) -> None:
         """Kill every process inside and see that none is left."""
 
-    def limits(self) -> dict[str, Limit]:
-        """What is enforced, watched or absent."""
+    def seen(self) -> LimitsFile:
+        """What its limits are and saw, and whether it died while somebody used it."""
 
     async def stream_tar(self, path: str, dest_file: Path, max_bytes: int) -> int:
         """Write a directory as a tar to a host file; bytes written."""
@@ -60,23 +49,30 @@ class HarvestVerifier(BaseVerifier):
     async def verify(self) -> VerifierResult:
         try:
             await self._harvest()
-        except Exception as error:
-            if type(error).__name__ == "TransferTooLarge":
-                self._file.with_suffix(TOO_LARGE).touch()
+        except TransferTooLarge:
+            too_large_mark(self._file).touch()
             raise
         return VerifierResult(rewards={})
 
     async def _harvest(self) -> None:
         partial = self._file.with_suffix(".partial")
         if isinstance(self.environment, Freezable):
-            try:
-                await self.environment.freeze()
-            finally:  # only now nothing of the agent's is left that could add to what was seen
-                draft_model(self.trial_paths.trial_dir / LIMITS, LimitsFile(limits=self.environment.limits()))
-            await self.environment.stream_tar(self._workdir, partial, MAX_WORKSPACE_BYTES)
+            await self._bring_out(self.environment, partial)
         else:
             await _export(self.environment, self._workdir, partial)
         partial.rename(self._file)
+
+    async def _bring_out(self, environment: Freezable, partial: Path) -> None:
+        seen = None
+        try:
+            await environment.freeze()
+            seen = environment.seen()  # nothing of the agent's is left that could add to it, and nothing of ours runs
+            await environment.stream_tar(self._workdir, partial, MAX_WORKSPACE_BYTES)
+        finally:
+            try:
+                draft_model(self.trial_paths.trial_dir / LIMITS, seen or environment.seen())
+            except OSError as error:  # a full disk, say; the workspace is worth more
+                self.logger.error("what was seen of the limits could not be kept: %s", error)
 
 
 async def _export(environment: BaseEnvironment, workdir: str, target: Path) -> None:
@@ -89,5 +85,5 @@ async def _export(environment: BaseEnvironment, workdir: str, target: Path) -> N
     if packed.return_code > 1 or not size.isdecimal():  # 1: a file changed while it was read
         raise RuntimeError(f"the workspace could not be packed: {(packed.stderr or packed.stdout or '')[-500:]}")
     if int(size) > MAX_WORKSPACE_BYTES:
-        raise TransferTooLarge(f"the workspace holds {size} bytes, more than {MAX_WORKSPACE_BYTES}")
+        raise TransferTooLarge(workdir, MAX_WORKSPACE_BYTES)
     await environment.download_file(_REMOTE_TAR, target)

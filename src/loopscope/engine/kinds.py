@@ -91,7 +91,8 @@ _BY_MESSAGE = (
 )
 PROVIDER_TROUBLES = frozenset(_BY_EXCEPTION.values())
 _TASK_ERRORS = frozenset({"DockerfileError", "UnsupportedDockerfileError", "TaskError"})
-_SANDBOX_DIED = "SandboxGoneError"
+SANDBOX_DIED = "SandboxGoneError"
+"""Name of the problem that a sandbox was gone while the agent worked in it, raised by the agent or told by its end."""
 _SET_UP_ERRORS = frozenset({"AgentSetupTimeoutError"})
 _MACHINE_ERRORS = frozenset({"OSError", "MemoryError"})
 _MACHINE_ERRNO = re.compile(r"\[Errno (?:5|12|23|24|28|30|122)\]")
@@ -154,7 +155,7 @@ def kind_of_failure(problems: Collection[Problem], *, final: bool) -> EndingKind
         return EndingKind.AGENT_FAILED if final else EndingKind.SANDBOX_FAILED
     if is_machine_error(main.kind, main.message):
         return EndingKind.MACHINE_FAULT
-    if main.stage == "agent" and main.kind == _SANDBOX_DIED:
+    if main.stage == "agent" and main.kind == SANDBOX_DIED:
         return EndingKind.SANDBOX_DIED
     if main.stage == "agent":
         return provider_trouble(main.kind, main.message) or EndingKind.AGENT_FAILED

@@ -4,87 +4,34 @@ from __future__ import annotations
 
 import math
 import os
-import shutil
-from collections.abc import Iterable
-from datetime import datetime
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
 from harbor.models.trial.result import TrialResult
 
 from loopscope.engine.clock import Stopwatch
-from loopscope.engine.ending import Ending, Redactor, earlier_tries, ending_of, ending_of_fault, problem
-from loopscope.engine.harvest import LIMITS, TOO_LARGE, LimitsFile
+from loopscope.engine.collecting import Collected, Try, collect
+from loopscope.engine.ending import Ending, Redactor, ending_of, ending_of_fault, problem
 from loopscope.engine.jobs import TrialOutcome, between, seconds
 from loopscope.engine.plan import Plan, RunPlan, versions
 from loopscope.engine.policy import holds_work
-from loopscope.engine.reading import RepositoryReading, read_repository
-from loopscope.models import FileHash, Limit, Problem, RunRecord, Timings, UnitFile, Usage
-from loopscope.records import draft_model, publish, read_model, remove_tree, scratch_name, write_bytes
+from loopscope.engine.reading import RepositoryReading
+from loopscope.models import Problem, RunRecord, Timings, UnitFile, Usage
+from loopscope.records import draft_model, publish, remove_tree, scratch_name
 from loopscope.records.manifest import UNIT, write_manifest
-from loopscope.records.workspace import compress
-
-MAX_NATIVE_BYTES = 1 << 30
-MAX_NATIVE_FILES = 5_000
-"""Log files of an agent that are kept; each costs a flush to the disk."""
-_HARBOR_FILES = ("result.json", "trial.log", "config.json", "exception.txt")
 
 
-def publish_run(
-    plan: Plan,
-    run: RunPlan,
-    outcome: TrialOutcome,
-    workspace: Path,
-    watch: Stopwatch,
-    secrets: list[str],
-    fault: Problem | None = None,
-) -> RunRecord:
-    """Collect logs and workspace, read the repository, write the record, publish the directory.
-
-    Args:
-        workspace: the frozen workspace as a tar; absent when it could not be brought out.
-        watch: started with the rollout.
-        secrets: values of the agent's environment; none of them (of six characters or more) reaches a file.
-        fault: what kept the rollout from starting or from being recorded, where there is no trial that tells.
-    """
-    target = plan.store.run(run.run_id).path
+def publish_run(ended: Try) -> RunRecord:
+    """Collect logs and workspace, read the repository, write the record, publish the directory."""
+    target = ended.plan.store.run(ended.run.run_id).path
     folder = scratch_name(target)
     folder.mkdir(parents=True)
-    redact, harvest_started = Redactor(secrets), watch.now()
-    hashed: dict[str, FileHash] = {}
     try:
-        left_out, limits = _keep_logs(outcome, folder, redact), _limits(outcome.trial_dir, workspace)
-        if workspace.is_file():
-            hashed["workspace.tar.zst"] = compress(workspace, folder / "workspace.tar.zst")
-        _keep_earlier_attempts(target, folder)
-        found = read_repository(folder, plan.store.baseline(run.task.info.name), run.task)
-        if not run.kind.commits:
-            found.problems = [p for p in found.problems if p.kind != "no_repository"]
-        found.problems += left_out
-        earlier = earlier_tries(folder / "attempts")
-        ending = (
-            ending_of_fault(problem(fault.kind, fault.stage, fault.message, redact), earlier)
-            if fault
-            else ending_of(
-                outcome,
-                has_workspace=(folder / "workspace.tar.zst").is_file(),
-                too_large=workspace.with_suffix(TOO_LARGE).exists(),
-                worked=holds_work(found),
-                earlier=earlier,
-                redact=redact,
-            )
-        )
-        draft_model(folder / UNIT, UnitFile(unit=run.unit))
-        try:
-            record = _record(plan, run, outcome, ending, found, folder, watch, harvest_started, limits)
-            draft_model(folder / "record.json", record)
-        except (ValueError, TypeError) as error:  # data that found a way into a field: the rest is kept all the same
-            bad = problem("record_refused", "harvest", f"{type(error).__name__}: {error}", redact)
-            ending = Ending(ending.status, (*ending.problems, bad))
-            bare = TrialOutcome(outcome.trial_dir, None, outcome.failure)
-            record = _record(plan, run, bare, ending, RepositoryReading(), folder, watch, harvest_started, limits)
-            draft_model(folder / "record.json", record)
-        write_manifest(folder, hashed)
+        left = collect(ended, folder)
+        record = _write_record(ended, left, _judge(ended, left))
+        draft_model(folder / UNIT, UnitFile(unit=ended.run.unit))
+        write_manifest(folder, left.hashed)
         publish(folder, target)
     finally:
         if folder.exists():
@@ -95,30 +42,47 @@ def publish_run(
 def publish_failure(plan: Plan, run: RunPlan, found: Problem) -> RunRecord:
     """Record a rollout that could not start, or whose run directory could not be made."""
     outcome = TrialOutcome(None, None, (found.kind, found.message))
-    return publish_run(plan, run, outcome, Path(os.devnull), Stopwatch(), list(_values(run)), found)
+    redact = Redactor([os.environ.get(name, "") for name in run.agent.references.values()])
+    return publish_run(Try(plan, run, outcome, Path(os.devnull), Stopwatch(), redact, found))
 
 
-def _values(run: RunPlan) -> Iterable[str]:
-    return (os.environ.get(name, "") for name in run.agent.references.values())
+def _judge(ended: Try, left: Collected) -> Ending:
+    if fault := ended.fault:
+        said = problem(fault.kind, fault.stage, fault.message, ended.redact)
+        return ending_of_fault(said, left.earlier)
+    return ending_of(
+        ended.outcome,
+        has_workspace=left.has_workspace,
+        too_large=left.too_large,
+        died=left.sandbox.died,
+        worked=holds_work(left.found),
+        earlier=left.earlier,
+        redact=ended.redact,
+    )
 
 
-def _record(
-    plan: Plan,
-    run: RunPlan,
-    outcome: TrialOutcome,
-    ending: Ending,
-    found: RepositoryReading,
-    folder: Path,
-    watch: Stopwatch,
-    harvest_started: datetime,
-    limits: dict[str, Limit],
-) -> RunRecord:
-    finished, result = watch.now(), outcome.result
+def _write_record(ended: Try, left: Collected, ending: Ending) -> RunRecord:
+    """Write the record. Data that found a way into a field costs that data; the rest is kept all the same."""
+    try:
+        record = _record(ended, left, ending)
+        draft_model(left.folder / "record.json", record)
+    except (ValueError, TypeError) as error:
+        bad = problem("record_refused", "harvest", f"{type(error).__name__}: {error}", ended.redact)
+        bare = replace(ended, outcome=TrialOutcome(ended.outcome.trial_dir, None, ended.outcome.failure))
+        left = replace(left, found=RepositoryReading())
+        record = _record(bare, left, Ending(ending.status, (*ending.problems, bad)))
+        draft_model(left.folder / "record.json", record)
+    return record
+
+
+def _record(ended: Try, left: Collected, ending: Ending) -> RunRecord:
+    run, found, result = ended.run, left.found, ended.outcome.result
+    finished = ended.watch.now()
     return RunRecord(
         run_id=run.run_id,
         unit=run.unit.digest,
-        tries=_number_of_attempts(folder / "attempts") + 1,
-        study=plan.spec.name,
+        tries=left.tries,
+        study=ended.plan.spec.name,
         task=run.task.info.name,
         task_hash=run.task.content_hash,
         category=run.task.info.category,
@@ -128,32 +92,26 @@ def _record(
         seed=run.seed,
         status=ending.status,
         problems=(*ending.problems, *found.problems),
-        started_at=watch.started,
+        started_at=ended.watch.started,
         finished_at=finished,
         timings=Timings(
-            environment_sec=watch.length(seconds(result.environment_setup)) if result else None,
-            agent_sec=watch.length(seconds(result.agent_execution)) if result else None,
-            harvest_sec=between(harvest_started, finished),
-            total_sec=between(watch.started, finished),
+            environment_sec=ended.watch.length(seconds(result.environment_setup)) if result else None,
+            agent_sec=ended.watch.length(seconds(result.agent_execution)) if result else None,
+            harvest_sec=between(left.began, finished),
+            total_sec=between(ended.watch.started, finished),
         ),
         budget_sec=run.budget_sec,
-        environment=plan.spec.environment.type,
-        limits=limits,
+        environment=ended.plan.spec.environment.type,
+        limits=left.sandbox.limits,
         usage=_usage(run, result),
         commits=found.commits,
         clean_initial=found.clean_initial,
         ambiguous_initial=found.ambiguous_initial,
         head=found.head,
         uncommitted=found.uncommitted,
-        has_transcript=(folder / "transcript.json").is_file(),
+        has_transcript=(left.folder / "transcript.json").is_file(),
         versions=versions(),
     )
-
-
-def _limits(trial_dir: Path | None, workspace: Path) -> dict[str, Limit]:
-    """As the harvester wrote them; where Harbor never came to it, as the sandbox did at its stop."""
-    places = [*([trial_dir / LIMITS] if trial_dir else []), workspace.with_name(LIMITS)]
-    return next((read_model(path, LimitsFile).limits for path in places if path.is_file()), {})
 
 
 def _usage(run: RunPlan, result: TrialResult | None) -> Usage:
@@ -178,64 +136,3 @@ def _usage(run: RunPlan, result: TrialResult | None) -> Usage:
 
 def _amount(number: int | None) -> int | None:
     return number if number is not None and number >= 0 else None
-
-
-def _keep_logs(outcome: TrialOutcome, folder: Path, redact: Redactor) -> list[Problem]:
-    """The agent's own logs and Harbor's, plain files only: links and pipes in them are the agent's.
-
-    Returns what to say of those that are not kept.
-    """
-    if outcome.details:
-        details = outcome.details.encode("utf-8", "backslashreplace")
-        write_bytes(folder / "harbor" / "exception.txt", redact(details))
-    trial = outcome.trial_dir
-    if trial is None:
-        return []
-    bytes_left, files_left, left_out = MAX_NATIVE_BYTES, MAX_NATIVE_FILES, 0
-    for root, _, names in os.walk(trial / "agent"):
-        for name in sorted(names):
-            source = Path(root) / name
-            if source.is_symlink() or not source.is_file():
-                continue
-            size = source.stat().st_size
-            if size > bytes_left or not files_left:
-                left_out += 1
-                continue
-            bytes_left, files_left = bytes_left - size, files_left - 1
-            _copy(source, folder / "native" / source.relative_to(trial / "agent"), redact)
-    for name in _HARBOR_FILES:
-        if (trial / name).is_file():
-            _copy(trial / name, folder / "harbor" / name, redact)
-    transcript = folder / "native" / "trajectory.json"
-    if transcript.is_file():
-        transcript.rename(folder / "transcript.json")
-    if not left_out:
-        return []
-    bounds = f"{MAX_NATIVE_FILES} files and {MAX_NATIVE_BYTES >> 30} GiB are kept"
-    return [problem("logs_left_out", "harvest", f"{left_out} of the agent's log files are left out: {bounds}")]
-
-
-def _copy(source: Path, target: Path, redact: Redactor) -> None:
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with source.open("rb") as content, target.open("wb") as copy:
-        redact.copy(content, copy)
-
-
-def _keep_earlier_attempts(target: Path, folder: Path) -> None:
-    """What earlier tries left (hours of an agent's work before a failed harvest, say) stays under `attempts/`."""
-    if not target.is_dir():
-        return
-    attempts = folder / "attempts"
-    earlier = target / "attempts"
-    if earlier.is_dir():
-        shutil.copytree(earlier, attempts, copy_function=os.link)
-    number = _number_of_attempts(attempts) + 1
-    shutil.copytree(
-        target, attempts / str(number), copy_function=os.link, ignore=shutil.ignore_patterns("attempts", ".tmp-*")
-    )
-
-
-def _number_of_attempts(attempts: Path) -> int:
-    """The highest number among them; some may have been taken away by hand."""
-    numbers = [int(path.name) for path in attempts.iterdir() if path.name.isdecimal()] if attempts.is_dir() else []
-    return max(numbers, default=0)

@@ -10,7 +10,8 @@ from harbor.models.trial.config import AgentConfig, VerifierConfig
 from harbor.utils.env import resolve_env_vars
 
 from loopscope.engine.clock import Stopwatch
-from loopscope.engine.ending import problem
+from loopscope.engine.collecting import Try
+from loopscope.engine.ending import Redactor, problem
 from loopscope.engine.harvest import LIMITS, MAX_WORKSPACE_BYTES, WORKSPACE
 from loopscope.engine.jobs import run_trial, to_its_end
 from loopscope.engine.kinds import NOT_STARTED
@@ -20,6 +21,7 @@ from loopscope.engine.recording import publish_failure, publish_run
 from loopscope.models import EnvironmentSpec, PreparedTask, Problem, RunRecord
 from loopscope.records import publish, remove_tree, scratch_name, write_bytes
 from loopscope.records.workspace import compress, list_workspace
+from loopscope.sandbox.export import ExportOnStop
 from loopscope.tasks.prepare import prepared_dir
 
 HARVEST = "loopscope.engine.harvest:HarvestVerifier"
@@ -78,9 +80,10 @@ def _exporting(spec: EnvironmentSpec, task: PreparedTask, file: Path) -> Environ
     """
     if spec.type != "local":
         return spec
-    export = {"path": task.info.workdir, "file": str(file), "max_bytes": str(MAX_WORKSPACE_BYTES)}
-    export["limits"] = str(file.with_name(LIMITS))
-    return spec.model_copy(update={"kwargs": spec.kwargs | {"export_on_stop": export}})
+    export = ExportOnStop(
+        path=task.info.workdir, file=file, max_bytes=MAX_WORKSPACE_BYTES, limits=file.with_name(LIMITS)
+    )
+    return spec.model_copy(update={"kwargs": spec.kwargs | {"export_on_stop": export.model_dump(mode="json")}})
 
 
 async def run_rollout(plan: Plan, run: RunPlan) -> RunRecord:
@@ -102,8 +105,8 @@ async def run_rollout(plan: Plan, run: RunPlan) -> RunRecord:
                 environment=_exporting(plan.spec.environment, run.task, tar),
                 verifier=_harvester(run.task, tar),
             )
-        secrets = list(resolve_env_vars(agent.env).values())
-        return await to_its_end(publish_run, plan, run, outcome, tar, watch, secrets)
+        redact = Redactor(list(resolve_env_vars(agent.env).values()))
+        return await to_its_end(publish_run, Try(plan, run, outcome, tar, watch, redact))
     finally:
         await to_its_end(remove_tree, scratch)
 

@@ -19,6 +19,7 @@ from loopscope.sandbox import bwrap, toolchain
 from loopscope.sandbox.box import Box, not_started
 from loopscope.sandbox.dockerfile import Plan, read_dockerfile
 from loopscope.sandbox.errors import DockerfileError, SandboxError
+from loopscope.sandbox.export import ExportOnStop, LimitsFile
 from loopscope.sandbox.files import Files
 from loopscope.sandbox.fill import Filler, check_tools
 from loopscope.sandbox.leaving import export, keep_files
@@ -38,7 +39,7 @@ class LocalEnvironment(BaseEnvironment):
     max_transfer_bytes: cap of one download (default 2 GiB).
     export_on_stop: `path` inside, `file` outside, `max_bytes`: a directory that `stop` writes as a tar unless the file
         exists already. For what must come out however the trial went. With `limits`, a file outside, also what was
-        seen of the limits, as JSON.
+        seen of the limits (`export.LimitsFile`).
     transfer_timeout_sec: cap of one transfer's time (default 600 s).
     storage: what bounds the writable files to the task's `storage_mb`: `loop` (an image; takes root), `tmpfs`,
         `directory` (plain ones, watched), or `auto` (default: the first of these that works).
@@ -57,7 +58,7 @@ class LocalEnvironment(BaseEnvironment):
         scratch_dir: str | Path | None = None,
         python_packages: Sequence[str] = toolchain.DEFAULT_PACKAGES,
         private_dirs: Sequence[str] = (),
-        export_on_stop: Mapping[str, str] | None = None,
+        export_on_stop: Mapping[str, Any] | None = None,
         max_transfer_bytes: int = 2 << 30,
         transfer_timeout_sec: float = 600.0,
         storage: str = "auto",
@@ -74,7 +75,7 @@ class LocalEnvironment(BaseEnvironment):
         self._pids_limit = int(pids_limit)
         self._python_packages = tuple(python_packages)
         self._private_dirs = tuple(private_dirs)
-        self._export_on_stop = dict(export_on_stop or {})
+        self._export_on_stop = ExportOnStop.parse(export_on_stop) if export_on_stop else None
         self._filled = False
         self._starter: asyncio.Task[Any] | None = None
         self._scratch_dir = Path(scratch_dir) if scratch_dir else None
@@ -118,6 +119,10 @@ class LocalEnvironment(BaseEnvironment):
     def limits(self) -> dict[str, Limit]:
         """By resource: what holds it and what was seen so far; true at any time, and after `stop`."""
         return self._box.read_limits() if self._box else not_started()
+
+    def seen(self) -> LimitsFile:
+        """The limits, and whether the sandbox died while somebody used it."""
+        return LimitsFile(limits=self.limits(), died=self._runner.died or None)
 
     def _asked(self) -> Asked:
         memory_mb = self._resource_limit_value("memory", auto_mode=ResourceMode.LIMIT)
@@ -192,7 +197,7 @@ class LocalEnvironment(BaseEnvironment):
         """Kill everything inside; with `delete` remove its files too. May be called at any time, and again."""
         try:
             if self._filled and self._runner.sandbox is not None and not self._is_cancelled():
-                if self._export_on_stop:
+                if self._export_on_stop is not None:
                     await export(self, self._export_on_stop)
                 if not delete and self._box is not None:
                     await keep_files(self, self._box)

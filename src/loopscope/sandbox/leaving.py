@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
+import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from loopscope.sandbox.box import Box
-from loopscope.sandbox.errors import SandboxError
+from loopscope.sandbox.errors import SandboxError, TransferTooLarge
+from loopscope.sandbox.export import ExportOnStop, LimitsFile, too_large_mark
 from loopscope.sandbox.storage import Kind
 
 if TYPE_CHECKING:
@@ -27,24 +27,43 @@ async def keep_files(env: LocalEnvironment, box: Box) -> None:
             env.logger.error("%s could not be kept: %s", inside, exc)
 
 
-async def export(env: LocalEnvironment, wanted: Mapping[str, str]) -> None:
+async def export(env: LocalEnvironment, wanted: ExportOnStop) -> None:
     """Bring a directory out before it is gone, unless somebody did: whatever failed in between, it is not lost.
 
     Args:
         env: the sandbox; nothing runs in it afterwards.
-        wanted: `export_on_stop` of `LocalEnvironment`.
+        wanted: what, and where to.
     """
-    target = Path(wanted["file"])
-    if target.exists() or target.with_suffix(".too-large").exists():
+    if wanted.file.exists() or too_large_mark(wanted.file).exists():
         return
-    partial = target.with_suffix(".export")
+    seen = None
     try:
         await env.freeze()
-        if place := wanted.get("limits"):
-            found = {name: limit.model_dump(mode="json") for name, limit in env.limits().items()}
-            Path(place).write_text(json.dumps({"limits": found}))
-        await env.stream_tar(wanted["path"], partial, int(wanted["max_bytes"]))
-        partial.rename(target)
+        seen = env.seen()  # before our own tar uses anything
+        await _bring_out(env, wanted)
     except (SandboxError, OSError) as exc:
-        env.logger.error("%s could not be brought out: %s", wanted["path"], exc)
+        env.logger.error("%s could not be brought out: %s", wanted.path, exc)
+    if wanted.limits is not None:
+        _tell(env, seen or env.seen(), wanted.limits)
+
+
+async def _bring_out(env: LocalEnvironment, wanted: ExportOnStop) -> None:
+    partial = wanted.file.with_suffix(".export")
+    try:
+        await env.stream_tar(wanted.path, partial, wanted.max_bytes)
+        partial.rename(wanted.file)
+    except TransferTooLarge:
+        too_large_mark(wanted.file).touch()
+        raise
+    finally:
         partial.unlink(missing_ok=True)
+
+
+def _tell(env: LocalEnvironment, seen: LimitsFile, place: Path) -> None:
+    """Write down what was seen of a sandbox. Failing at that (a full disk) is logged, and costs nothing else."""
+    try:
+        place.write_text(seen.model_dump_json())
+    except OSError as exc:
+        with contextlib.suppress(OSError):
+            place.unlink(missing_ok=True)
+        env.logger.error("what was seen of the limits could not be kept: %s", exc)

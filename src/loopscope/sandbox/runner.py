@@ -23,6 +23,8 @@ class Runner:
         self.sandbox: Sandbox | None = None
         self.ended = ""
         """Why the sandbox was ended by us, where that was before anybody asked for it."""
+        self.died = ""
+        """Why a sandbox was gone while somebody used it; what came of it is not to be trusted, whoever hides it."""
         self.env: dict[str, str] = {}
         """The environment of programs for which none is given."""
 
@@ -47,7 +49,7 @@ class Runner:
             raise SandboxGoneError(self.ended or "the sandbox is not running")
         command = Command(argv, self.env if env is None else env, cwd, *user)
         out, err = BoundedOutput() if into is None else into, BoundedOutput()
-        async with self._explained(), _Started(self.sandbox, command, stdin) as (process, fds):
+        async with self._explained(self.sandbox), _Started(self.sandbox, command, stdin) as (process, fds):
             pumps = [asyncio.create_task(pump(fds[0], out, on_out)), asyncio.create_task(pump(fds[1], err, on_err))]
             try:
                 code = await _deadline(process, pumps, timeout)
@@ -61,10 +63,12 @@ class Runner:
         return code, out.text(), err.text()
 
     @contextlib.asynccontextmanager
-    async def _explained(self) -> AsyncIterator[None]:
+    async def _explained(self, sandbox: Sandbox) -> AsyncIterator[None]:
         try:
             yield
         except SandboxGoneError as exc:
+            if self.ended or not sandbox.is_closed:
+                self.died = self.died or self.ended or str(exc)
             if self.ended:
                 raise SandboxGoneError(self.ended) from exc
             raise

@@ -157,7 +157,8 @@ class Keeper:
         stood = False
         try:
             self.serve(sandbox)
-            stood = self.told_to_end and not sandbox.is_dead()
+            self.collect(sandbox)
+            stood = self.told_to_end and bool(sandbox.bwrap) and not sandbox.is_dead()
         finally:
             sandbox.kill_inside()
             for pid in self.by_pid:
