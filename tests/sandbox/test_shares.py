@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import selectors
 import time
 from pathlib import Path
 
@@ -10,6 +12,7 @@ import pytest
 from harbor.models.task.config import EnvironmentConfig
 from sandboxes import inside, running, says
 
+from loopscope.engine.loop import polling_loop
 from loopscope.sandbox import toolchain
 from loopscope.sandbox.environment import LocalEnvironment
 from loopscope.sandbox.keeper.bounds import INSIDE
@@ -61,6 +64,24 @@ def test_a_hoard_does_not_stop_a_neighbour(tmp_path: Path, hoard: str) -> None:
             await asyncio.wait([hog])
 
     asyncio.run(go())
+
+
+def test_the_engine_needs_no_epoll(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its watches are counted by user, and five million of them, all there are, are used up in ten seconds."""
+
+    async def go() -> None:
+        async with running(tmp_path) as env:
+            assert await says(env, "echo alive") == "alive"
+            await env.freeze()
+            assert await says(env, "echo alive") == "alive"
+
+    def refused(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "no watches left")
+
+    monkeypatch.setattr(selectors.EpollSelector, "register", refused)
+    with pytest.raises(OSError, match="no watches left"):
+        asyncio.run(asyncio.sleep(0))
+    asyncio.run(go(), loop_factory=polling_loop)
 
 
 @inside()

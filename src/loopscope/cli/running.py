@@ -30,6 +30,7 @@ def run_held(
     """Run a study in a directory that the caller holds (`StudyStore.hold`); arguments as for `plan_study`."""
     from loopscope.cli.summary import RunSummary, failed_rollouts, score_summary
     from loopscope.engine.changes import WouldRetire
+    from loopscope.engine.loop import polling_loop
     from loopscope.engine.plan import plan_study
     from loopscope.engine.study import run_study
 
@@ -43,7 +44,7 @@ def run_held(
                 err.print(plain(line))
             raise
         _tell_notes(plan)
-        result = asyncio.run(run_study(plan, _shown_on(bars), score=score))
+        result = asyncio.run(run_study(plan, _shown_on(bars), score=score), loop_factory=polling_loop)
     failed = failed_rollouts(store, [run.run_id for run in plan.runs])
     return RunSummary(
         study=plan.spec.name,
@@ -123,6 +124,7 @@ def score(
     require_run_extra()
     from loopscope.cli.summary import score_summary
     from loopscope.engine.inflight import InFlight
+    from loopscope.engine.loop import polling_loop
     from loopscope.engine.plan import reopen_study
     from loopscope.engine.scoring import Scorer
     from loopscope.records import RecordError, StudyStore
@@ -143,7 +145,7 @@ def score(
         for warning in warnings:
             err.print(f"[yellow]warning:[/] {plain(warning)}")
         scorer = Scorer(store, spec, _shown_on(bars))
-        tally = asyncio.run(scorer.score_all(frozenset(runs) if runs else None))
+        tally = asyncio.run(scorer.score_all(frozenset(runs) if runs else None), loop_factory=polling_loop)
     summary = score_summary(tally)
     if json:
         print_json(summary)
