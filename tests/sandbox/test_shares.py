@@ -79,8 +79,6 @@ def test_the_engine_needs_no_epoll(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         raise OSError(errno.ENOSPC, "no watches left")
 
     monkeypatch.setattr(selectors.EpollSelector, "register", refused)
-    with pytest.raises(OSError, match="no watches left"):
-        asyncio.run(asyncio.sleep(0))
     asyncio.run(go(), loop_factory=polling_loop)
 
 
