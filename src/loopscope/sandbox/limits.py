@@ -218,9 +218,12 @@ class Limits:
         means = self.means[name]
         peak = self._cpu_use() if name == "cpu" else self._seen.get(name, cgroup.Seen()).peak
         hits = self._seen[name].hits if name in self._seen and means.value is not None else None
+        text = means.text
         if means.state is LimitState.WATCHED and name in ("memory", "pids"):
             peak, hits = self._board.get(f"{name}_peak"), self._board.get(f"{name}_hits")
-        return Limit(state=means.state, means=means.text, value=means.value, peak=peak, hits=hits)
+            if failed := self._board.get("failed_ticks"):
+                text += f"; {failed} of {self._board['ticks']} looks failed"
+        return Limit(state=means.state, means=text, value=means.value, peak=peak, hits=hits)
 
     def _cpu_use(self) -> int | None:
         """Thousandths of a processor, over the whole life."""

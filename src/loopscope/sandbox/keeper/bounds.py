@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-FIELDS = ("memory_peak", "memory_hits", "pids_peak", "pids_hits", "cpu_usec", "watch_usec", "ticks")
+FIELDS = ("memory_peak", "memory_hits", "pids_peak", "pids_hits", "cpu_usec", "watch_usec", "ticks", "failed_ticks")
 """What the board holds, in this order, each as an unsigned 64-bit number."""
 
 _BOARD = struct.Struct(f"={len(FIELDS)}Q")

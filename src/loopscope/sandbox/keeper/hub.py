@@ -130,8 +130,8 @@ class Keeper:
             commands = {running.sock.fileno(): running for running in known if not running.doomed}
             for fd in commands:
                 poll.register(fd, select.POLLIN)
-            if self.watch is not None and time.monotonic() >= self.watch.due:
-                self.watch.tick()
+            if self.watch is not None and time.monotonic() >= self.watch.due and not self.watch.tick():
+                return
             for fd, _ in poll.poll(self.patience()):
                 if fd == self.wake_r:
                     os.read(fd, 4096)

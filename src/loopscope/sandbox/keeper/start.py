@@ -19,6 +19,7 @@ from loopscope.sandbox.keeper.system import (
     MS_REC,
     PR_SET_PDEATHSIG,
     close_on_exec,
+    is_ending,
     mount,
     prctl,
     read_all,
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from typing import Any
 
 NS_GET_USERNS = 0xB701
-PF_EXITING = 4
 START_TIMEOUT_SEC = 60.0
 NAMESPACES = ("mnt", "pid", "net", "ipc", "uts", "cgroup")
 
@@ -162,6 +162,7 @@ class Sandbox:
 
     def _open(self, pid: int) -> None:
         self.init_fd = os.pidfd_open(pid)
+        self.stat = os.open(f"/proc/{pid}/stat", os.O_RDONLY | os.O_CLOEXEC)
         opened = {name: os.open(f"/proc/{pid}/ns/{name}", os.O_RDONLY) for name in (*NAMESPACES, "user")}
         # Where bubblewrap nested a second user namespace, the others belong to the outer one: it is entered first.
         owner = fcntl.ioctl(opened["mnt"], NS_GET_USERNS)
@@ -175,13 +176,7 @@ class Sandbox:
         """Whether the first process inside has ended, or has begun to: everything else inside dies with it."""
         poll = select.poll()
         poll.register(self.init_fd, select.POLLIN)
-        if poll.poll(0):
-            return True
-        try:
-            with open(f"/proc/{self.init}/stat", "rb") as f:
-                return bool(int(f.read().rsplit(b")", 1)[1].split()[6]) & PF_EXITING)
-        except OSError:
-            return True
+        return bool(poll.poll(0)) or is_ending(self.stat)
 
     def purge(self, rounds: int = 20) -> None:
         """Kill everything inside but the first process, also where limits leave no room for a process that would."""

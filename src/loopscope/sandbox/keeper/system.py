@@ -12,6 +12,8 @@ PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 36, 38
 MS_NOSUID, MS_NODEV, MS_NOATIME = 2, 4, 1024
 MS_BIND, MS_REC, MS_PRIVATE, MS_SLAVE = 0x1000, 0x4000, 1 << 18, 1 << 19
 
+PF_EXITING = 4
+
 SYS_CLOSE_RANGE = 436
 """The same on every architecture."""
 
@@ -34,6 +36,14 @@ def mount_point(line: str) -> str:
     """Where a line of /proc/<pid>/mountinfo says that a file system is mounted; blanks and the like are octal there."""
     parts = line.split(" ")[4].split("\\")
     return parts[0] + "".join(chr(int(part[:3], 8)) + part[3:] for part in parts[1:])
+
+
+def is_ending(stat: int) -> bool:
+    """Whether a process has ended, or has begun to; `stat`: its /proc/<pid>/stat, open."""
+    try:
+        return bool(int(os.pread(stat, 4096, 0).rsplit(b")", 1)[1].split()[6]) & PF_EXITING)
+    except OSError:
+        return True
 
 
 def set_capabilities(keep: int) -> None:

@@ -2,14 +2,15 @@
 
 A tick costs one small file for each process inside. Only when that leaves the limit in doubt (anonymous memory, counted
 twice where forks share it, and all of the machine's shared memory together would pass it) is the count made exact:
-proportional shares, memory files by descriptor or mapping, /dev/shm and the memory file systems of nested namespaces.
-What hides from that (memory files in flight on a socket or in descriptors of one thread's own, file systems that were
-covered or left by chroot or that one thread alone sees, pages of the kernel's own) is caught by the second line: when
-the machine itself runs short, the sandbox of ours that is seen to use most loses its largest process.
+proportional shares, memory files by descriptor or mapping, /dev/shm and memory file systems (`held.py`). What hides
+from that (memory files in flight on a socket or in descriptors of one thread's own, file systems that are covered and
+that no process stands in or has open, or that one thread alone sees, pages of the kernel's own) is caught by the second
+line: when the machine itself runs short, the sandbox of ours that is seen to use most loses its largest process.
 """
 
 from __future__ import annotations
 
+import errno
 import mmap
 import os
 import signal
@@ -17,7 +18,8 @@ import struct
 import time
 
 from loopscope.sandbox.keeper.bounds import Board
-from loopscope.sandbox.keeper.system import mount_point
+from loopscope.sandbox.keeper.held import Held, in_use
+from loopscope.sandbox.keeper.system import is_ending
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,7 +30,10 @@ SHARE = 0.005
 """Of one processor's time, at most, unless a tick of a crowded sandbox takes longer than LONGEST_SEC allows."""
 PATIENCE = 3
 """Ticks over the limit in which the largest process is killed; then all are."""
+BLIND = 5
+"""Looks in a row that failed before the sandbox is ended."""
 _RESERVE_BYTES, _RESERVE_PART = 256 << 20, 0.02
+_OURS = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)
 _SLOT = struct.Struct("=QQ")
 SLOTS = 1024
 
@@ -63,6 +68,13 @@ def kilobytes(text: bytes, names: tuple[bytes, ...]) -> dict[bytes, int]:
     return found
 
 
+def gone[T](exc: OSError, instead: T) -> T:
+    """`instead` of what cannot be read since its process is gone; an error that is our own is raised."""
+    if exc.errno in _OURS:
+        raise exc
+    return instead
+
+
 class Watch:
     """Counts and bounds one sandbox."""
 
@@ -75,9 +87,14 @@ class Watch:
         self.shm = os.open(f"{self.root}/dev/shm", os.O_RDONLY | os.O_DIRECTORY)
         self.mounts = os.readlink(f"/proc/{init}/ns/mnt")
         self.unevictable = 0
-        self.known = {os.fstat(self.shm).st_dev, *self._memory_mounts("1")}
+        held = Held(self.proc, [os.fstat(self.shm).st_dev])
+        held.mounted("1")
+        self.known = held.devices
         self.total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
         self.strikes = 0
+        self.stat = os.open(f"/proc/{init}/stat", os.O_RDONLY)
+        self.failures = 0
+        """Ticks in a row that failed."""
         self.due = self.started = time.monotonic()
 
     # -- reading ------------------------------------------------------------------------------------------------------
@@ -86,15 +103,15 @@ class Watch:
         """A file of the sandbox's own /proc; empty when the process is gone."""
         try:
             fd = os.open(path, os.O_RDONLY, dir_fd=self.proc)
-        except OSError:
-            return b""
+        except OSError as exc:
+            return gone(exc, b"")
         try:
             parts = []
             while chunk := os.read(fd, 1 << 20):
                 parts.append(chunk)
             return b"".join(parts)
-        except OSError:
-            return b""
+        except OSError as exc:
+            return gone(exc, b"")
         finally:
             os.close(fd)
 
@@ -121,12 +138,12 @@ class Watch:
         """(name, status) of a thread that has not ended; (pid, b"") when all have."""
         try:
             folder = os.open(f"{pid}/task", os.O_RDONLY | os.O_DIRECTORY, dir_fd=self.proc)
-        except OSError:
-            return pid, b""
+        except OSError as exc:
+            return gone(exc, (pid, b""))
         try:
             threads = os.listdir(folder)
-        except OSError:
-            return pid, b""
+        except OSError as exc:
+            return gone(exc, (pid, b""))
         finally:
             os.close(folder)
         for thread in threads:
@@ -139,30 +156,41 @@ class Watch:
         """(own and proportional memory by process, bytes of shared memory that this sandbox holds)."""
         used: dict[str, int] = {}
         files: dict[tuple[int, int], int] = {}
+        held = Held(self.proc, self.known, self.unevictable)
         for pid in pids:
             share = kilobytes(self._read(f"{pid}/smaps_rollup"), (b"Pss_Anon", b"SwapPss", b"Pss_Shmem"))
             used[pid] = sum(share.values())
-            self._memory_files(pid, files)
+            self._open_files(pid, files, held)
+        self._namespaces(pids, held)
         mapped: dict[tuple[int, int], int] = {}
         own = {pid: used[pid] for pid in pids}
         for pid in pids:
             own[pid] -= self._mapped(pid, mapped)
         shared = sum(files.values()) + sum(size for key, size in mapped.items() if key not in files)
-        shared += _in_use(self.shm) + self._nested(pids)
+        shared += in_use(self.shm) + held.bytes
         return used, sum(max(0, size) for size in own.values()) + shared
 
-    def _memory_files(self, pid: str, files: dict[tuple[int, int], int]) -> None:
+    def _open_files(self, pid: str, files: dict[tuple[int, int], int], held: Held) -> None:
+        """Adds the memory files that a process has open to `files`, and what else it refers to, to `held`."""
         try:
             folder = os.open(f"{pid}/fd", os.O_RDONLY | os.O_DIRECTORY, dir_fd=self.proc)
-        except OSError:
-            return
+        except OSError as exc:
+            return gone(exc, None)
+        others = []
         try:
             for name in os.listdir(folder):
-                if os.readlink(name, dir_fd=folder).startswith("/memfd:"):
-                    found = os.stat(name, dir_fd=folder)
-                    files[found.st_dev, found.st_ino] = found.st_blocks * 512
-        except OSError:
-            pass
+                try:
+                    target = os.readlink(name, dir_fd=folder)
+                    if target.startswith("/memfd:"):
+                        found = os.stat(name, dir_fd=folder)
+                        files[found.st_dev, found.st_ino] = found.st_blocks * 512
+                    elif target.startswith("/"):
+                        others.append(name)
+                except OSError:
+                    continue  # closed meanwhile
+            held.referred(pid, folder, others)
+        except OSError as exc:
+            gone(exc, None)
         finally:
             os.close(folder)
 
@@ -186,9 +214,9 @@ class Watch:
                     mapped[key] = mapped.get(key, 0) + size
         return total
 
-    def _nested(self, pids: list[str]) -> int:
-        """Bytes in memory file systems that processes mounted in mount namespaces of their own."""
-        seen, devices, total = {self.mounts}, set(self.known), 0
+    def _namespaces(self, pids: list[str], held: Held) -> None:
+        """Adds what processes mounted in mount namespaces of their own."""
+        seen = {self.mounts}
         for pid in pids:
             try:
                 space = os.readlink(f"{pid}/ns/mnt", dir_fd=self.proc)
@@ -196,26 +224,7 @@ class Watch:
                 continue
             if space not in seen:
                 seen.add(space)
-                for device, size in self._memory_mounts(pid).items():
-                    total += 0 if device in devices else size
-                    devices.add(device)
-        return total
-
-    def _memory_mounts(self, pid: str) -> dict[int, int]:
-        """Device and bytes in use of the memory file systems that a process sees."""
-        found: dict[int, int] = {}
-        for line in self._read(f"{pid}/mountinfo").decode(errors="surrogateescape").splitlines():
-            before, _, after = line.partition(" - ")
-            if not after.startswith(("tmpfs ", "ramfs ")):
-                continue
-            try:
-                fd = os.open(f"{pid}/root{mount_point(before)}", os.O_PATH, dir_fd=self.proc)
-            except OSError:
-                continue
-            # A ramfs counts nothing itself. What it holds is never given up, and the machine counts that.
-            found[os.fstat(fd).st_dev] = self.unevictable if after.startswith("ramfs ") else _in_use(fd)
-            os.close(fd)
-        return found
+                held.mounted(pid)
 
     # -- acting -------------------------------------------------------------------------------------------------------
 
@@ -243,7 +252,7 @@ class Watch:
         with open("/proc/meminfo", "rb") as f:
             machine = kilobytes(f.read(), (b"MemAvailable", b"Shmem", b"Unevictable", b"Mlocked"))
         self.unevictable = max(0, machine[b"Unevictable"] - machine[b"Mlocked"])
-        total = sum(rough.values()) + _in_use(self.shm)
+        total = sum(rough.values()) + in_use(self.shm)
         sizes = rough
         if self.memory and sum(rough.values()) + machine[b"Shmem"] + self.unevictable > self.memory:
             sizes, total = self._exactly(list(rough))
@@ -260,22 +269,24 @@ class Watch:
             seen["pids_hits"] += 1
             self._kill([pid for pid in rough if pid != "1"])
 
-    def tick(self) -> None:
-        """Look once, act, and say when to look again (`due`)."""
+    def tick(self) -> bool:
+        """Look once, act, and say when to look again (`due`).
+
+        Returns whether to go on: after several looks in a row that failed nothing is bounded any more, and what cannot
+        be watched has to end.
+        """
         begin = time.process_time()
+        seen = self.board.seen
         try:
             self._count()
-        except (OSError, ValueError):
-            pass  # the sandbox is ending under our eyes
+            self.failures = 0
+        except Exception:  # a file of the kernel's that we cannot read, of whatever kind, must not go unnoticed
+            if not is_ending(self.stat):
+                self.failures += 1
+                seen["failed_ticks"] += 1
         cost = time.process_time() - begin
-        seen = self.board.seen
         seen["watch_usec"] += int(cost * 1e6)
         seen["ticks"] += 1
         self.due = time.monotonic() + min(LONGEST_SEC, max(SHORTEST_SEC, cost / SHARE))
         self.board.write()
-
-
-def _in_use(fd: int) -> int:
-    """Bytes in use in the file system of `fd`."""
-    found = os.fstatvfs(fd)
-    return (found.f_blocks - found.f_bfree) * found.f_frsize
+        return self.failures < BLIND
