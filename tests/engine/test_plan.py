@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 from toy_study import write_task
 
@@ -25,6 +27,7 @@ def plan(tmp_path, text, directory="out"):
         ("name: [", "line 1, column 8: not valid YAML"),
         (GOOD.replace("seeds: 2", "seeds: 0"), "seeds: a number of seeds lies between 1 and 10000"),
         (GOOD.replace("seeds: 2\n", ""), "seeds: Field required (add it)"),
+        (GOOD.replace("seeds: 2", f"seeds: [1, {10**70}]"), "a seed has at most 64 bits"),
         (GOOD + "taks: [a]\n", "taks: Extra inputs are not permitted (unknown field; did you mean `tasks`?)"),
         (GOOD + "concurrency: no\n", "concurrency:"),
         (GOOD + "budget: {agent_sec: -1}\n", "budget.agent_sec: Input should be greater than 0"),
@@ -150,3 +153,14 @@ def test_where_a_study_lives(tmp_path):
     with pytest.raises(StudyError, match=r"holds no study\.yaml"):
         (tmp_path / "empty").mkdir()
         locate(tmp_path / "empty")
+    with pytest.raises(StudyError, match=r"is no UTF-8, .*; rename it, or use --out"):
+        locate(tmp_path / "study.yaml", tmp_path / os.fsdecode(b"\xff"))
+
+
+def test_a_pipe_in_the_place_of_a_tasks_record_is_not_waited_for(tmp_path):
+    plan(tmp_path, GOOD)
+    record = tmp_path / "out/tasks/addition_chains.json"
+    record.unlink()
+    os.mkfifo(record)
+    with pytest.raises(StudyError, match="is no plain file"):
+        plan(tmp_path, GOOD)

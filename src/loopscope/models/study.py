@@ -151,6 +151,14 @@ class StudySpec(Versioned):
             return list(range(1, value + 1))
         return value
 
+    @field_validator("seeds")
+    @classmethod
+    def _short(cls, value: list[int]) -> list[int]:
+        """They are a part of directories' names, and some generators take no more."""
+        if wide := [seed for seed in value if not -(2**63) <= seed < 2**63]:
+            raise ValueError(f"{str(wide[0])[:40]}...: a seed has at most 64 bits")
+        return value
+
     @field_validator("tasks", "seeds")
     @classmethod
     def _unique(cls, value: list[Any]) -> list[Any]:

@@ -49,6 +49,12 @@ def locate(study: Path, out: Path | None = None) -> tuple[Path, Path]:
 
 
 def _directory(path: Path) -> Path:
+    try:
+        str(path.absolute()).encode()
+    except UnicodeEncodeError:
+        raise StudyError(
+            f"{str(path)!r}: is no UTF-8, which trials cannot be told of; rename it, or use --out"
+        ) from None
     if path.exists() and not path.is_dir():
         raise StudyError(f"{path}: results would go here, but it is a file; name a directory with --out")
     return path

@@ -151,6 +151,8 @@ def _check_unchanged(target: Path, prepared: PreparedTask) -> None:
 def _kept(record: Path, prepared: PreparedTask) -> PreparedTask:
     """The record that is there, which may name the source differently, where it is about the same task."""
     remedy = "restore the file, or move it and the directory beside it away and the task is prepared again"
+    if not record.is_file():  # a pipe would be waited for
+        raise TaskError(record, "is no plain file, and was not opened", remedy=remedy)
     try:
         body, whole = unseal(record.read_bytes())
         kept = PreparedTask.model_validate_json(body)
