@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from loopscope.models import Limit, LimitState
 from loopscope.sandbox import bwrap, cgroup
@@ -173,8 +172,12 @@ class Limits:
     def _is_watched(self, resource: str) -> bool:
         return self.means[resource].state is LimitState.WATCHED
 
-    def bounds(self) -> dict[str, Any]:
-        """What the keeper is to do, as `keeper/bounds.py` takes it."""
+    def _watched(self, resource: str) -> int:
+        """What the watchdog is to hold it to; 0 where it need not."""
+        return (self.means[resource].value or 0) if self._is_watched(resource) else 0
+
+    def bounds(self) -> bounds.Asked:
+        """What the keeper is to do."""
         groups: dict[Path, list[tuple[str, str, bool]]] = {}
         places: dict[Path, Path] = {}
         for key, group in self._groups.items():
@@ -196,7 +199,8 @@ class Limits:
             "cpus": self._cpus,
             "filter": b"" if seccomp.missing() else seccomp.program(tuple(extra)),
             "watch": {
-                name: self.means[name].value if self._is_watched(name) else 0 for name in ("memory", "pids")
+                "memory": self._watched("memory"),
+                "pids": self._watched("pids"),
             },
         }  # fmt: skip
 

@@ -14,17 +14,20 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from loopscope.sandbox.bwrap import Launch
 from loopscope.sandbox.errors import SandboxError, SandboxGoneError
+
+if TYPE_CHECKING:
+    from loopscope.sandbox.keeper.bounds import Asked
 
 _SOURCES = Path(__file__).parents[2]
 _START = (
     "import sys; sys.path.insert(0, sys.argv[2]); from loopscope.sandbox.keeper import hub; hub.main(int(sys.argv[1]))"
 )
 _KILL_GRACE_SEC = 15.0
-_NO_BOUNDS: Mapping[str, Any] = {"groups": [], "nproc": 0, "cpus": [], "filter": b"", "watch": {}}
+_NO_BOUNDS: Asked = {"groups": [], "nproc": 0, "cpus": [], "filter": b"", "watch": {"memory": 0, "pids": 0}}
 
 
 class _Hub:
@@ -175,7 +178,7 @@ class Sandbox:
         self._control: socket.socket | None = control
 
     @classmethod
-    async def launch(cls, launch: Launch, bounds: Mapping[str, Any] | None = None, board: int | None = None) -> Sandbox:
+    async def launch(cls, launch: Launch, bounds: Asked | None = None, board: int | None = None) -> Sandbox:
         """Start bubblewrap and wait until its first process runs with every mount in place.
 
         `bounds`: what to hold it to, as keeper/bounds.py takes it; `board`: a memory file for what is seen of that.
@@ -190,7 +193,7 @@ class Sandbox:
                 "binds": [tuple(bind) for bind in launch.binds],
                 "caps": launch.capabilities,
                 "shm": launch.shm,
-                "bounds": dict(bounds or _NO_BOUNDS),
+                "bounds": bounds or _NO_BOUNDS,
             }
         )
         try:

@@ -9,7 +9,30 @@ import time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import TypedDict
+
+    class Watched(TypedDict):
+        """What the watchdog is to hold; 0 for what it need not."""
+
+        memory: int
+        """Bytes."""
+        pids: int
+        """Processes and threads."""
+
+    class Asked(TypedDict):
+        """The bounds of one sandbox, as the engine asks for them."""
+
+        groups: list[tuple[str, list[tuple[str, str, bool]], str]]
+        """(group, its settings as (file, text, whether it must succeed), the group that holds the processes: itself or
+        one below it)."""
+        nproc: int
+        """RLIMIT_NPROC; 0: none."""
+        cpus: list[int]
+        """Processors to be held to by affinity; empty: none."""
+        filter: bytes
+        """Of system calls; empty: none."""
+        watch: Watched
+
 
 FIELDS = ("memory_peak", "memory_hits", "pids_peak", "pids_hits", "cpu_usec", "watch_usec", "ticks", "failed_ticks")
 """What the board holds, in this order, each as an unsigned 64-bit number."""
@@ -52,14 +75,11 @@ def write_file(path: str, text: str) -> None:
 
 
 class Bounds:
-    """The bounds of one sandbox, as the engine asks for them."""
+    """The bounds of one sandbox, but for what the watchdog holds."""
 
-    def __init__(self, asked: dict[str, Any]) -> None:
-        self.groups: list[tuple[str, list[tuple[str, str, bool]], str]] = asked["groups"]
-        """(group, its settings, the group that holds the processes: itself or one below it)."""
-        self.nproc: int = asked["nproc"]
-        self.cpus: list[int] = asked["cpus"]
-        self.filter: bytes = asked["filter"]
+    def __init__(self, asked: Asked) -> None:
+        self.groups, self.nproc = asked["groups"], asked["nproc"]
+        self.cpus, self.filter = asked["cpus"], asked["filter"]
 
     def make_groups(self) -> None:
         """Make the groups and set their limits; what exists already (after a freeze) is kept with its counts."""

@@ -23,7 +23,7 @@ from loopscope.sandbox.keeper.system import is_ending
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from loopscope.sandbox.keeper.bounds import Watched
 
 SHORTEST_SEC, LONGEST_SEC = 0.1, 1.0
 SHARE = 0.005
@@ -78,9 +78,9 @@ def gone[T](exc: OSError, instead: T) -> T:
 class Watch:
     """Counts and bounds one sandbox."""
 
-    def __init__(self, init: int, asked: dict[str, Any], board: Board, ranking: Ranking) -> None:
-        self.memory: int = asked["memory"]
-        self.pids: int = asked["pids"]
+    def __init__(self, init: int, asked: Watched, board: Board, ranking: Ranking) -> None:
+        self.memory = asked["memory"]
+        self.pids = asked["pids"]
         self.board, self.ranking = board, ranking
         self.root = f"/proc/{init}/root"
         self.proc = os.open(f"{self.root}/proc", os.O_RDONLY | os.O_DIRECTORY)
