@@ -40,13 +40,14 @@ def test_a_failure_is_exit_code_1_and_json_stands_alone(start, tmp_path):
     assert "Traceback" not in errors
 
 
-def test_control_c_leaves_a_study_that_goes_on(cli, start, tmp_path):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_control_c_or_being_told_to_end_leaves_a_study_that_goes_on(cli, start, tmp_path, number):
     write_study(tmp_path, [scripted("quick", START), scripted("slow", START, "echo begun; sleep 1000")])
     process = start("run", "s.yaml")
     for line in process.stderr:
         if line.startswith("rollout 1/2"):
             assert "another loopscope is running this study" in error_line(cli("run", "s.yaml", check=2))
-            process.send_signal(signal.SIGINT)
+            process.send_signal(number)
             break
     _, rest = process.communicate()
     assert process.returncode == 130

@@ -40,6 +40,7 @@ TOP = {
 ETC = {
     *[
         "alternatives",
+        "gitconfig",
         "group",
         "hosts",
         "hostname",

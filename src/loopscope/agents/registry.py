@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -89,11 +90,11 @@ def find_agent(spec: AgentSpec) -> AgentKind:
             raise AgentRefused(
                 f"kwargs.{name}", f"{spec.name} gets it from the study, for each rollout; remove it here"
             )
-    _check_options(spec, agent)
+    _check_options(spec, agent, kind.given)
     return kind
 
 
-def _check_options(spec: AgentSpec, agent: type[BaseAgent]) -> None:
+def _check_options(spec: AgentSpec, agent: type[BaseAgent], given: Collection[str]) -> None:
     """Hold kwargs against what the agent's class declares, which its constructor would do for each rollout."""
     from harbor.agents.options import apply_env_fallbacks
 
@@ -116,7 +117,8 @@ def _check_options(spec: AgentSpec, agent: type[BaseAgent]) -> None:
         remedy = ""
         if first["type"] == "extra_forbidden":
             close = difflib.get_close_matches(name, model.model_fields, n=1)
-            remedy = f"; did you mean `{close[0]}`?" if close else f"; {spec.name} takes no such argument, remove it"
+            taken = ", ".join(sorted(set(model.model_fields) - set(given)))
+            remedy = f"; did you mean `{close[0]}`?" if close else f"; {spec.name} takes {taken or 'none'}, remove it"
         raise AgentRefused(f"kwargs.{name}", first["msg"].removeprefix("Value error, ") + remedy) from None
     except ValueError as error:
         raise AgentRefused("kwargs", " ".join(str(error).split())) from None

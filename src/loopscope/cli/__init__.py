@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from importlib.metadata import version
 from typing import Annotated
@@ -48,7 +49,8 @@ def _main(
 
 
 def main() -> None:
-    """Entry point of the command."""
+    """Entry point of the command. Being told to end (`docker stop`, a batch system) stops as Ctrl-C does."""
+    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     try:
         app()
     except KeyboardInterrupt:  # before or after a verb's own care for it

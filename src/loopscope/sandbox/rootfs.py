@@ -39,6 +39,8 @@ ETC = {
     "hostname": "sandbox\n",
     "nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",
     "resolv.conf": "",
+    # Agents are told to commit; without a name git refuses, and a folder of another id it does not touch.
+    "gitconfig": "[user]\nname = agent\nemail = agent@sandbox\n[safe]\ndirectory = *\n[init]\ndefaultBranch = main\n",
 }
 
 
