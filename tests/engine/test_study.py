@@ -17,6 +17,8 @@ from loopscope.engine.scoring import Scorer
 from loopscope.engine.study import run_study
 from loopscope.models import RunStatus, UnitFile, VerificationStatus
 from loopscope.records import read_model
+from loopscope.records.verify import verify_study
+from loopscope.tasks.copying import tree_hash
 
 pytestmark = pytest.mark.sandbox
 
@@ -249,8 +251,13 @@ def test_a_broken_record_loses_nothing_else(study):
     assert (store.run("toy__a__s1").path / "scores/final.json").is_file()
     run(replace(plan, again=frozenset({"toy__a__s1"})))
     assert store.run("toy__a__s1").record.tries == 2
-    assert (store.run("toy__a__s1").path / "attempts/1/record.json").read_text() == "{"
-    assert (store.run("toy__a__s1").path / "attempts/1/scores/final.json").is_file()
+    assert (store.run("toy__a__s1").path / "attempts/1-damaged/record.json").read_text() == "{"
+    assert (store.run("toy__a__s1").path / "attempts/1-damaged/scores/final.json").is_file()
+    check = verify_study(store, tree_hash)
+    assert check.whole, check.findings
+    assert [f.place for f in check.findings] == ["runs/toy__a__s1/attempts/1-damaged"]
+    run(replace(plan, again=frozenset({"toy__a__s1"})))
+    assert sorted(p.name for p in (store.run("toy__a__s1").path / "attempts").iterdir()) == ["1-damaged", "2"]
     store.run("toy__a__s1").path.rename(store.path / "aside")
     assert [r.run_id for r in plan.unfinished()] == ["toy__a__s1"]
 

@@ -209,6 +209,19 @@ def test_a_damaged_study_is_not_packed(study, tmp_path):
     assert [p.name for p in tmp_path.iterdir()] == ["study"]
 
 
+def test_an_earlier_try_that_is_known_to_be_damaged_is_packed_as_it_is(study, tmp_path):
+    attempts = study / RUN / "attempts"
+    (attempts / "1/record.json").write_text("{")
+    (attempts / "1/native/agent.log").write_text("another")
+    with pytest.raises(RecordError, match=r"attempts/1/record.json: .*rename"):
+        export(study, tmp_path / "x")
+    (attempts / "1").rename(attempts / "1-damaged")
+    packed = tmp_path / "x"
+    export(study, packed)
+    take_in(packed, tmp_path / "again")
+    assert (tmp_path / "again" / RUN / "attempts/1-damaged/record.json").read_text() == "{"
+
+
 def test_a_study_that_is_being_run_is_not_packed(study, tmp_path):
     with StudyStore(study).hold(), pytest.raises(StudyError, match="another loopscope"):
         export(study, tmp_path / "x")

@@ -15,7 +15,9 @@ from loopscope.engine.jobs import TrialOutcome
 from loopscope.engine.plan import Plan, RunPlan
 from loopscope.engine.reading import RepositoryReading, read_repository
 from loopscope.models import FileHash, Problem, RunRecord
-from loopscope.records import RecordError, read_model, write_bytes
+from loopscope.records import RecordError, StudyStore, read_model, write_bytes
+from loopscope.records.manifest import DAMAGED_TRY
+from loopscope.records.verify_run import is_whole
 from loopscope.records.workspace import compress
 from loopscope.sandbox.export import LimitsFile, too_large_mark
 
@@ -80,7 +82,7 @@ def collect(ended: Try, folder: Path) -> Collected:
     hashed: dict[str, FileHash] = {}
     if ended.workspace.is_file():
         hashed[_ARCHIVE] = compress(ended.workspace, folder / _ARCHIVE)
-    _keep_earlier_attempts(store.run(run.run_id).path, folder)
+    _keep_earlier_attempts(store, store.run(run.run_id).path, folder)
     found = read_repository(folder, store.baseline(run.task.info.name), run.task)
     if not run.kind.commits:
         found.problems = [p for p in found.problems if p.kind != "no_repository"]
@@ -143,21 +145,22 @@ def _copy(source: Path, target: Path, redact: Redactor) -> None:
         redact.copy(content, copy)
 
 
-def _keep_earlier_attempts(target: Path, folder: Path) -> None:
-    """What earlier tries left (hours of an agent's work before a failed harvest, say) stays under `attempts/`."""
+def _keep_earlier_attempts(store: StudyStore, target: Path, folder: Path) -> None:
+    """What earlier tries left (hours of an agent's work before a failed harvest, say) stays under `attempts/`.
+
+    A damaged one is named as such: the damage is mended by this try, and must not stand against the study for ever.
+    """
     if not target.is_dir():
         return
     attempts = folder / ATTEMPTS
     earlier = target / ATTEMPTS
     if earlier.is_dir():
         shutil.copytree(earlier, attempts, copy_function=os.link)
-    number = _number_of_attempts(attempts) + 1
-    shutil.copytree(
-        target, attempts / str(number), copy_function=os.link, ignore=shutil.ignore_patterns(ATTEMPTS, ".tmp-*")
-    )
+    name = f"{_number_of_attempts(attempts) + 1}{'' if is_whole(store.path, target) else DAMAGED_TRY}"
+    shutil.copytree(target, attempts / name, copy_function=os.link, ignore=shutil.ignore_patterns(ATTEMPTS, ".tmp-*"))
 
 
 def _number_of_attempts(attempts: Path) -> int:
     """The highest number among them; some may have been taken away by hand."""
-    numbers = [int(path.name) for path in attempts.iterdir() if path.name.isdecimal()] if attempts.is_dir() else []
-    return max(numbers, default=0)
+    names = [path.name.removesuffix(DAMAGED_TRY) for path in attempts.iterdir()] if attempts.is_dir() else []
+    return max((int(name) for name in names if name.isdecimal()), default=0)

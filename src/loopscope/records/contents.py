@@ -13,7 +13,7 @@ from typing import IO
 from loopscope.models import ArchiveIndex, FileHash, Manifest, Part
 from loopscope.models.seal import document
 from loopscope.records.durable import SCRATCH_PREFIX, RecordError, open_plain
-from loopscope.records.manifest import REMOVED, in_manifest, part_of, read_manifest, removal, removed_parts
+from loopscope.records.manifest import DAMAGED_TRY, REMOVED, in_manifest, part_of, read_manifest, removal, removed_parts
 from loopscope.records.store import LOCK_FILE, RETIRED
 from loopscope.records.studyfile import STUDY_FILE
 from loopscope.records.tree import Entry, Kind, hash_file, kind_of, name_of, spell, walk
@@ -119,7 +119,7 @@ def _entries(root: Path) -> Iterator[Entry]:
 
 def _hash(root: Path, entry: Entry, manifests: dict[str, Manifest | None]) -> FileHash:
     run = run_of(entry.name)
-    if run is None or not in_manifest(run[1]):
+    if run is None or not in_manifest(run[1]) or run[0].endswith(DAMAGED_TRY):
         return hash_file(entry.path)
     if run[0] not in manifests:
         manifests.clear()  # runs come one after the other; one manifest at a time is enough

@@ -14,6 +14,8 @@ REMOVED = "removed.json"
 UNIT = "unit.json"
 LATER = frozenset({MANIFEST, REMOVED, UNIT, "scores", "evidence.json", "attempts"})
 """What of a run directory may come after the manifest and has seals, or manifests of its own (`attempts/<n>/`)."""
+DAMAGED_TRY = "-damaged"
+"""Ends the name of an earlier try (`attempts/<n>-damaged/`) that was not as it was written when it was set aside."""
 
 _INPUTS = ("transcript.json", "repository/")
 """What analysis reads besides sealed documents."""

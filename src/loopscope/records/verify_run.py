@@ -13,11 +13,21 @@ from loopscope.models import Part, PreparedTask, RunEvidence, RunRecord, RunStat
 from loopscope.models.seal import unseal
 from loopscope.records.completeness import wanting
 from loopscope.records.durable import RecordError, is_scratch, read_model, read_plain, returns_to
-from loopscope.records.finding import Finding, damaged, incomplete, note
-from loopscope.records.manifest import MANIFEST, UNIT, Hasher, differences, in_manifest, read_manifest, removed_parts
-from loopscope.records.tree import Kind, kind_of, spell, walk
+from loopscope.records.finding import Finding, Severity, damaged, incomplete, note
+from loopscope.records.manifest import (
+    DAMAGED_TRY,
+    MANIFEST,
+    UNIT,
+    Hasher,
+    differences,
+    in_manifest,
+    read_manifest,
+    removed_parts,
+)
+from loopscope.records.tree import Kind, hash_file, kind_of, spell, walk
 
 AGAIN = "restore it (from an archive: `loopscope study import`), or move the run's directory away and run again"
+REMOVE_TRY = f"restore it, rename the try's directory to end in {DAMAGED_TRY!r}, or `loopscope study gc --attempts`"
 RESCORE = "restore it, or remove it and score again"
 RENAME = "restore it, or remove it: `loopscope run` names the unit again where the record and the lock tell it"
 REANALYZE = "remove it; `loopscope analyze` makes it again"
@@ -64,14 +74,18 @@ class RunCheck:
         if kind is not Kind.DIRECTORY:
             yield damaged(self._place, f"is a {kind}, where a run directory should be", "remove it and run again")
             return
-        yield from self._documents()
-        yield from self._together([*self._files()])
-        yield from self._identity()
+        yield from self.own()
         if self._current:
             yield from self._completeness()
         yield from self._attempts()
         for folder in (self._folder, self._folder / "scores"):
             yield from leftovers(self._study, folder)
+
+    def own(self) -> Iterator[Finding]:
+        """What is wrong with the rollout's own files: seals, hashes, identity; earlier tries are not looked at."""
+        yield from self._documents()
+        yield from self._together([*self._files()])
+        yield from self._identity()
 
     @cached_property
     def sealed(self) -> bool:
@@ -221,9 +235,27 @@ class RunCheck:
         kind = kind_of(folder)
         if kind is Kind.DIRECTORY:
             for path in sorted(folder.iterdir()):
-                yield from RunCheck(self._study, path, self._run_id, current=False).findings()
+                if path.name.endswith(DAMAGED_TRY) and kind_of(path) is Kind.DIRECTORY:
+                    yield from self._set_aside(path)
+                else:
+                    for found in RunCheck(self._study, path, self._run_id, current=False).findings():
+                        yield found.model_copy(update={"remedy": REMOVE_TRY}) if found.remedy == AGAIN else found
         elif kind is not None:
             yield damaged(self._study.place(folder), f"is a {kind}, where a directory should be", "remove it")
+
+    def _set_aside(self, folder: Path) -> Iterator[Finding]:
+        """An earlier try that is known to be damaged: nothing reads it, and it is held against nothing."""
+        place = self._study.place(folder)
+        yield note(place, "was damaged when it was set aside", "nothing needs to be done")
+        for entry in walk(folder):
+            if entry.kind in (Kind.LINK, Kind.SPECIAL):
+                yield damaged(f"{place}/{entry.name}", f"is a {entry.kind}; it was not opened", "remove it")
+
+
+def is_whole(root: Path, folder: Path) -> bool:
+    """Whether a run directory of a study is as it was written: its record, scores and files; not its earlier tries."""
+    check = RunCheck(StudyFacts(root, None, {}, hash_file), folder, folder.name, current=False)
+    return all(found.severity is not Severity.DAMAGED for found in check.own())
 
 
 def leftovers(study: StudyFacts, folder: Path) -> Iterator[Finding]:
