@@ -49,12 +49,13 @@ def test_no_descriptor_left_stops_the_study_and_the_same_command_goes_on(make_ar
 
 @pytest.fixture
 def disk(make_arena, server):
-    """A study on a file system of its own, of so many KiB."""
+    """A study on a file system of its own, of so many KiB and inodes."""
     arena = make_arena(**KIND)
     arena.start("--version")
 
-    def mount(kib, read_only=False):
-        answer = server.ask("mount", path=str(arena.home / "fs"), size=kib << 10, read_only=read_only)
+    def mount(kib, read_only=False, inodes=1 << 20):
+        where = str(arena.home / "fs")
+        answer = server.ask("mount", path=where, size=kib << 10, inodes=inodes, read_only=read_only)
         if "error" in answer:
             pytest.skip(f"no file system can be mounted here: {answer['error']}")
 
@@ -70,6 +71,20 @@ def test_a_disk_that_fills_up_stops_the_study_and_room_lets_it_go_on(disk, twins
     paused = disk.run(Blow("pause", event, k, "after"))
     assert paused.stopped
     disk.mount(filled(disk))
+    start = disk.go_on(paused)
+    stopped_clearly(start, "No space left", "make room")
+    disk.check(start)
+    disk.mount(ROOM)
+    finish(disk)
+    hold_against(disk, twins(**KIND))
+
+
+@pytest.mark.parametrize(("event", "k"), [("agent", 3), ("open", 20), ("verifier", 2)])
+def test_a_disk_without_inodes_is_met_like_a_full_one(disk, twins, event, k):
+    disk.mount(ROOM)
+    paused = disk.run(Blow("pause", event, k, "after"))
+    assert paused.stopped
+    disk.mount(ROOM, inodes=disk.server.call("killing_ledger:inodes", disk.home / "fs") + 1)
     start = disk.go_on(paused)
     stopped_clearly(start, "No space left", "make room")
     disk.check(start)

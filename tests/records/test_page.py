@@ -39,6 +39,13 @@ def test_the_tables_of_fields_are_the_models_own(page):
     assert set(versioned_types()) <= shown(page)
 
 
+def test_every_field_says_what_it_means(page):
+    tables = re.findall(r"<!-- fields of (\w+) -->\n.*?\n.*?\n(.*?)<!-- end -->", page, re.DOTALL)
+    rows = [(kind, row) for kind, table in tables for row in table.splitlines()]
+    assert len(rows) > 100
+    assert [(kind, row) for kind, row in rows if not row.rsplit("|", 2)[1].strip()] == []
+
+
 def test_the_table_of_versions_is_right(page):
     rows = dict(re.findall(r"^\| `(\w+)` \| .+? \| (\d+) \|", page, re.MULTILINE))
     assert rows == {name: str(current(kind)) for name, kind in versioned_types().items()}

@@ -91,3 +91,9 @@ def used(path: str) -> int:
     """Bytes in use of a file system."""
     found = os.statvfs(path)
     return (found.f_blocks - found.f_bfree) * found.f_frsize
+
+
+def inodes(path: str) -> int:
+    """Inodes in use of a file system."""
+    found = os.statvfs(path)
+    return found.f_files - found.f_ffree

@@ -106,8 +106,10 @@ class Server:
         return [process.command for process in left]
 
     def mount(self, request: dict[str, Any]) -> dict[str, Any]:
-        """A file system of so many bytes, seen by later starts alone; mounted again, it changes its size or its mode."""
-        path, size = os.fsencode(request["path"]), b"size=%d" % request["size"]
+        """A file system of so many bytes and inodes, seen by later starts alone; mounted again, it changes them or its
+        mode."""
+        path = os.fsencode(request["path"])
+        size = b"size=%d,nr_inodes=%d" % (request["size"], request["inodes"])
         flags = _MS_NOSUID_NODEV | (_MS_RDONLY if request["read_only"] else 0)
         if os.path.ismount(path):
             flags |= _MS_REMOUNT

@@ -23,6 +23,7 @@ class CheckpointEvidence(Record):
     """One commit of the run, as the measures will take it."""
 
     sha: str
+    """Of the commit."""
     canonical: bool
     """Passed the proposal gate."""
     initial: bool
@@ -32,6 +33,7 @@ class CheckpointEvidence(Record):
     reason: str
     """Why the gate kept or removed it; for a person to audit."""
     grade: Grade
+    """How well its score is known."""
     delivered: bool | None = None
     """g_i of Appendix C.3: ran to completion and, where there is a gate, passed it. None: not observable."""
     builds: int | None = None
@@ -40,6 +42,7 @@ class CheckpointEvidence(Record):
     build_failures: int | None = None
     """n_i: those that failed because of the code; None without a matched transcript."""
     env_failures: int | None = None
+    """Builds and evaluations in the window that the environment failed; None without a matched transcript."""
     candidates: int | None = None
     """a: distinct (state, evaluation command) pairs in the window."""
     evaluated_before_commit: bool | None = None
@@ -47,6 +50,7 @@ class CheckpointEvidence(Record):
     builds_by_state: int | None = None
     """Build invocations on the very artifact that was committed, whenever in the run; None where unknown."""
     build_failures_by_state: int | None = None
+    """Those of `builds_by_state` that failed because of the code; None where unknown."""
     candidates_by_state: int | None = None
     """Distinct evaluation commands that were run on it."""
 
@@ -59,9 +63,12 @@ class RunEvidence(Versioned):
     SEALED_SINCE: ClassVar[int | None] = 2
 
     run_id: str
+    """Of the run."""
     checkpoints: tuple[CheckpointEvidence, ...]
+    """One for each commit of the record, in its order."""
     transcript_matched: bool
     """A transcript exists and its commits were found in the repository."""
     tool_calls: int | None = None
     """Interaction steps of the transcript; None without a readable one."""
     warnings: tuple[str, ...] = ()
+    """What was passed over or guessed, in words."""

@@ -19,6 +19,7 @@ class FileHash(Record):
     """One file as it was published."""
 
     sha256: str
+    """Of its bytes, hexadecimal."""
     size: int
     """Bytes."""
 
@@ -60,6 +61,7 @@ class ArchivedFile(Record):
     """One file of an archive."""
 
     sha256: str
+    """Of its bytes, hexadecimal."""
     size: int
     """Bytes."""
     executable: bool = False

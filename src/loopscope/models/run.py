@@ -17,10 +17,13 @@ class RunStatus(StrEnum):
     """How a rollout ended. All but `environment_error` leave a workspace that is scored."""
 
     COMPLETED = "completed"
+    """The agent ended by itself."""
     DEADLINE = "deadline"
     """The agent used its whole budget and was stopped; the normal end of a long run."""
     AGENT_ERROR = "agent_error"
+    """The agent failed, or the last try that was allowed it did; what it left is scored."""
     ENVIRONMENT_ERROR = "environment_error"
+    """Sandbox, provider or machine failed before there was a result; nothing of it is scored."""
 
 
 class Problem(Record):
@@ -31,31 +34,42 @@ class Problem(Record):
     stage: str
     """plan, environment, agent, harvest, scoring."""
     message: str
+    """One line, at most 2,000 characters; texts of an agent in it are hostile."""
 
 
 class Timings(Record):
     """Seconds by phase; None when the phase did not happen."""
 
     environment_sec: float | None = None
+    """Making and filling the sandbox."""
     agent_sec: float | None = None
+    """The agent's own run, its installation left out."""
     harvest_sec: float | None = None
+    """Reading what came out of the sandbox, until the record was written."""
     total_sec: float | None = None
+    """From the start of the try to its record, waiting for the sandbox and bringing the workspace out among it."""
 
 
 class CommitOrigin(StrEnum):
     """From where a commit is known, the strongest first."""
 
     HEAD = "head"
+    """Reached from HEAD."""
     REF = "ref"
+    """Reached from another branch or tag."""
     REFLOG = "reflog"
+    """Named by a reflog alone: replaced or left behind."""
     DANGLING = "dangling"
+    """An object that nothing names any more."""
 
 
 class Commit(Record):
     """One commit of the agent's repository. Texts are the agent's and hostile; times are the agent's claim."""
 
     sha: str
+    """Id, hexadecimal."""
     tree: str
+    """Id of its whole tree."""
     scored_tree: str
     """Id of the tree without bookkeeping (journal, root .gitignore, snapshots)."""
     snapshot: str | None = None
@@ -63,11 +77,15 @@ class Commit(Record):
     snapshot_id: str | None = None
     """Digest of the snapshot's files."""
     parents: tuple[str, ...]
+    """Shas, as the commit names them; some may be missing from the repository."""
     message: str
     """Whole message, decoded with replacement, cut at 64 KiB."""
     author_time: datetime | None = None
+    """The agent's claim; None when it is no time."""
     commit_time: datetime | None = None
+    """The agent's claim; None when it is no time."""
     origin: CommitOrigin
+    """From where it is known."""
     superseded_by: str | None = None
     """Sha of the commit that replaced it (amend, re-created repository): counted once, the last."""
 
@@ -86,14 +104,18 @@ class LimitState(StrEnum):
     """Whether a resource limit of the sandbox really holds."""
 
     ENFORCED = "enforced"
+    """The kernel holds it; what would pass it fails or is killed."""
     WATCHED = "watched"
+    """Seen at intervals from outside: for a moment more may be used, then processes are killed."""
     ABSENT = "absent"
+    """Nothing holds it."""
 
 
 class Limit(Record):
     """One resource limit of a sandbox: what was set, by what, and what happened to it."""
 
     state: LimitState
+    """Whether it held."""
     means: str = ""
     """What holds it, such as `cgroup v1`, `tmpfs`, `loop image`, `rlimit`, `watchdog`; or why it is absent."""
     value: int | None = None
@@ -120,30 +142,45 @@ class RunRecord(Versioned):
     SEALED_SINCE: ClassVar[int | None] = 2
 
     run_id: str
+    """`<task>__<label>__s<seed>`; the name of its directory."""
     unit: str | None = None
     """The rollout's name by content: digest of its `UnitIdentity`. None in records of version 1."""
     tries: int = 1
     """How many times the rollout was begun, this one included; earlier ones lie in `attempts/`."""
     study: str
+    """Name of the study."""
     task: str
+    """Name of the task."""
     task_hash: str
+    """Content hash of the prepared task, as in `PreparedTask`."""
     category: str
+    """The task's family."""
     agent: str
     """The label in tables."""
     harness: str
     """Agent name and version, e.g. `search 1`."""
     model: str | None = None
+    """`provider/model`; None for an agent that calls none."""
     seed: int
+    """As the agent was given it."""
     status: RunStatus
+    """How it ended."""
     problems: tuple[Problem, ...] = ()
+    """What went wrong: first that which decided the status, then remarks on what was left."""
     started_at: datetime
+    """When this try began."""
     finished_at: datetime
+    """When the record was written; never before `started_at`, whatever the clock did."""
     timings: Timings
+    """Seconds by phase."""
     budget_sec: float
+    """Seconds that the agent was given."""
     environment: str
+    """`local`, Harbor's type or an import path."""
     limits: dict[str, Limit] = Field(default_factory=dict)
     """By resource: network, cpu, memory, pids, disk."""
     usage: Usage
+    """Tokens and money."""
     commits: tuple[Commit, ...] = ()
     """In the order they were made, as far as the repository tells (reflog, then ancestry, then time)."""
     clean_initial: str | None = None
@@ -152,8 +189,10 @@ class RunRecord(Versioned):
     """Sha of the first commit, when no prepared path that it tracks differs but some are left out or others were added:
     no attempt of the agent's, and no sure boundary either."""
     head: str | None = None
+    """Sha that HEAD named at the end; None without a commit."""
     uncommitted: bool | None = None
     """The frozen workspace differs from HEAD's tree; None when there is no repository."""
     has_transcript: bool = False
+    """`transcript.json` is there."""
     versions: dict[str, str] = Field(default_factory=dict)
     """loopscope, harbor, python."""

@@ -17,11 +17,13 @@ class VerificationStatus(StrEnum):
     """How one verification ended. Only `ok` carries a reward."""
 
     OK = "ok"
+    """It gave a finite number."""
     NO_REWARD = "no_reward"
     """The verifier finished and wrote neither file, or files without a reward (null, empty)."""
     UNREADABLE = "unreadable"
     """It wrote something that is no finite number."""
     TIMEOUT = "timeout"
+    """It did not end within its deadline and was stopped."""
     UNREPLAYABLE = "unreplayable"
     """The state itself cannot be put into a sandbox: objects missing, names that no file system takes."""
     ERROR = "error"
@@ -32,6 +34,7 @@ class Verification(Record):
     """One run of the task's verifier on one state, in a sandbox of its own."""
 
     status: VerificationStatus
+    """How it ended."""
     reward: Decimal | None = None
     """The official reward, exactly as printed."""
     metrics: dict[str, Decimal] = Field(default_factory=dict)
@@ -41,9 +44,11 @@ class Verification(Record):
     output: str = ""
     """Tail of what the verifier printed, decoded with replacement."""
     started_at: datetime
+    """When its job began; the sandbox's start follows."""
     duration_sec: float
     """Of the verifier alone, without sandbox start and upload."""
     verifier_timeout_sec: float
+    """Its deadline, in seconds."""
     alone: bool = False
     """It held the machine-wide lock while it ran."""
 
@@ -60,7 +65,9 @@ class StateScore(Versioned):
     run_id: str
     """The run whose state was verified; another run's when an identical tree was scored there."""
     verifier_hash: str
+    """As in `PreparedTask`; of the verifier that ran."""
     verifications: tuple[Verification, ...]
+    """In the order in which they were run; those that were done again (errors, outgrown deadlines) are left out."""
 
     @property
     def rewards(self) -> tuple[Decimal, ...]:

@@ -74,8 +74,11 @@ class EnvironmentSpec(Record):
     type: str = "local"
     """`local`, a Harbor type (`docker`, `modal`, `daytona`, ...) or an import path."""
     kwargs: dict[str, Any] = Field(default_factory=dict)
+    """Passed to the environment unchanged; docs/study.md names those of `local`."""
     cpus: float | None = Field(default=None, gt=0)
+    """Processors of each sandbox; the task's own by default."""
     memory_mb: int | None = Field(default=None, gt=0)
+    """MiB of memory of each sandbox; the task's own by default."""
 
     @model_validator(mode="before")
     @classmethod
@@ -128,17 +131,23 @@ class StudySpec(Versioned):
     """A study: agents x tasks x seeds, under one budget, in one kind of environment."""
 
     name: str = Field(min_length=1, max_length=80)
+    """For people; the report's head."""
     tasks: list[str] = Field(min_length=1)
     """Names of built-in tasks, or paths of Harbor task directories (relative to the study file)."""
     agents: list[AgentSpec] = Field(min_length=1)
+    """The rows of the leaderboard."""
     seeds: list[int] = Field(min_length=1)
     """Seeds; an integer n in the file means 1..n."""
     budget: Budget = Budget()
+    """What one rollout may use."""
     environment: EnvironmentSpec = EnvironmentSpec()
+    """Where trials run."""
     scoring: ScoringSpec = ScoringSpec()
+    """How states are verified."""
     concurrency: Annotated[int, Field(ge=1, le=1024)] = 1
     """Rollouts at the same time, as far as `schedule` lets them. Timed verifications run alone on the machine."""
     schedule: ScheduleSpec = ScheduleSpec()
+    """How much runs at once."""
     record_keeping: Literal["standard", "none"] = "standard"
     """Whether the record-keeping addition is appended to the instruction."""
 

@@ -15,9 +15,13 @@ class Anchors(Record):
     """What the reward is measured against, as `task.toml` states it (`optimization.*`)."""
 
     metric: str | None = None
+    """What the reward measures, in the task's words."""
     direction: Direction | None = None
+    """Which way the metric is better."""
     baseline: Decimal | None = None
+    """The metric of the untouched workspace."""
     reference: Decimal | None = None
+    """The metric of a known good solution."""
 
 
 class TaskInfo(Record):
@@ -26,12 +30,15 @@ class TaskInfo(Record):
     name: str
     """Directory name; unique in a study."""
     title: str
+    """For people; made of the name where the task has none."""
     category: str
     """The family (`metadata.domain`, else `metadata.category`), or `uncategorized`."""
     workdir: str = "/app"
     """Working directory in the sandbox: the image's WORKDIR."""
     agent_timeout_sec: float
+    """Seconds that an agent is given where the study says nothing."""
     verifier_timeout_sec: float
+    """Seconds that one verification may take, before `scoring.timeout_multiplier`."""
     timed: bool
     """The verifier measures time: verified alone on the machine and repeated."""
     editable: tuple[str, ...] = ()
@@ -39,8 +46,11 @@ class TaskInfo(Record):
     repertoire: tuple[str, ...] = ()
     """The standard techniques of the problem, for the novelty judge."""
     anchors: Anchors = Anchors()
+    """What the reward is measured against."""
     gpus: int = 0
+    """How many the task asks for."""
     builtin: bool = False
+    """It comes with loopscope."""
 
 
 class PreparedTask(Versioned):
@@ -51,6 +61,7 @@ class PreparedTask(Versioned):
     SEALED_SINCE: ClassVar[int | None] = 2
 
     info: TaskInfo
+    """What was read of it."""
     source: str
     """Where it was taken from: `builtin:<name>` or the path written in the study file."""
     content_hash: str

@@ -17,6 +17,7 @@ class UnitIdentity(Record):
     """Everything that decides what a rollout is. Equal identities are the same unit, on any machine and path."""
 
     task: str
+    """Name of the task."""
     task_hash: str
     """Of the prepared task, record-keeping included."""
     agent: AgentSpec
@@ -24,8 +25,11 @@ class UnitIdentity(Record):
     harness: str | None = None
     """Name and version of the agent's code, where that is known before the rollout: `search 1`."""
     environment: EnvironmentSpec
+    """Where it runs, without kwargs that cannot change a result."""
     seed: int
+    """As the agent is given it."""
     budget_sec: float
+    """Seconds that the agent is given."""
 
     @property
     def digest(self) -> str:
@@ -44,6 +48,7 @@ class UnitFile(Versioned):
     SEALED_SINCE: ClassVar[int | None] = 1
 
     unit: UnitIdentity
+    """Whose digest the run's record names."""
 
 
 class StudyLock(Versioned):
@@ -54,17 +59,25 @@ class StudyLock(Versioned):
     SEALED_SINCE: ClassVar[int | None] = 2
 
     name: str
+    """Of the study."""
     agents: dict[str, AgentSpec]
     """By label."""
     environment: EnvironmentSpec
+    """Where trials run."""
     budget: Budget
+    """What one rollout may use."""
     record_keeping: str
+    """As in `StudySpec`."""
     scoring: ScoringSpec
     """`max_checkpoints` may change: it selects what is scored and changes no score."""
     task_hashes: dict[str, str]
+    """By task: content hash, as in `PreparedTask`."""
     verifier_hashes: dict[str, str]
+    """By task, as in `PreparedTask`."""
     versions: dict[str, str]
+    """loopscope, harbor, python, as the study was first run."""
     machine: dict[str, str]
+    """`system` and `processor`, as the study was first run."""
     units: dict[str, str] = Field(default_factory=dict)
     """By run id: the digest of the unit that the study has there now. Empty in locks of version 1."""
     study: StudySpec | None = None

@@ -12,11 +12,15 @@ class Usage(Record):
     """Disjoint token counts; None is unknown, never zero."""
 
     input_uncached: int | None = None
+    """Input tokens that no cache held."""
     cache_read: int | None = None
+    """Input tokens that were read from a cache."""
     cache_write: int | None = None
+    """Input tokens that were written to a cache."""
     output: int | None = None
     """Reasoning included."""
     cost_usd: Decimal | None = None
+    """US dollars, as the source says."""
     source: Literal["none", "agent", "gateway", "transcript"] = "none"
     """`none`: the agent calls no model, so all counts are truly zero."""
 
