@@ -96,3 +96,11 @@ def test_retire_and_again_do_what_they_say(cli, tmp_path):
     back = cli("run", "s.yaml", "--no-score", "--retire", "--json")
     assert json.loads(back.stdout)["rollouts_done_now"] == 0
     assert "1 run comes back from retired/" in back.stderr
+
+
+def test_the_study_file_stands_for_its_directory(cli, root):
+    finish_all(plan(root))
+    assert cli("status", "s.yaml").stdout == cli("status", "s").stdout
+    (root / "s.yaml").write_text(STUDY % 6)
+    assert "../s.yaml: changed since the last `loopscope run` (agents)" in cli("status", "s.yaml").stderr
+    assert "no study here" in cli("analyze", "toy/task.toml", check=2).stderr

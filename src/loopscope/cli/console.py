@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import IntEnum
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -51,6 +52,21 @@ class Exit(IntEnum):
     """Nothing was done: the message names the file, the field and the remedy."""
     INTERRUPTED = 130
     """Stopped by the user; everything finished is kept, and calling it again goes on."""
+
+
+def study_directory(study: Path) -> Path:
+    """The directory of a study for verbs that run no agent; a study file stands for the one that it fills.
+
+    A callback of typer's, so what is wrong is said as of any argument.
+    """
+    if not study.is_file():
+        return study
+    from loopscope.records.studyfile import StudyError, locate
+
+    try:
+        return locate(study)[1]
+    except StudyError as error:
+        raise typer.BadParameter(str(error)) from None
 
 
 def verb[**P, R](function: Callable[P, R]) -> Callable[P, R]:

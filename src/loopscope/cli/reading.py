@@ -7,10 +7,12 @@ from typing import Annotated
 
 import typer
 
-from loopscope.cli.console import Bars, Exit, err, out, plain, print_json, verb
+from loopscope.cli.console import Bars, Exit, err, out, plain, print_json, study_directory, verb
 from loopscope.cli.tables import leaderboard, plain_table
 
-StudyDir = Annotated[Path, typer.Argument(help="The study's directory.", show_default=False)]
+StudyDir = Annotated[
+    Path, typer.Argument(help="The study's directory, or its file.", show_default=False, callback=study_directory)
+]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON on standard output.")]
 
 tasks_app = typer.Typer(help="The built-in tasks.", no_args_is_help=True)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from loopscope.cli.console import Bars, Exit, err, out, plain, print_json, require_run_extra, verb
+from loopscope.cli.console import Bars, Exit, err, out, plain, print_json, require_run_extra, study_directory, verb
 
 if TYPE_CHECKING:
     from loopscope.cli.summary import RunSummary
@@ -116,7 +116,9 @@ def run(
 
 @verb
 def score(
-    study: Annotated[Path, typer.Argument(help="The study's directory.", show_default=False)],
+    study: Annotated[
+        Path, typer.Argument(help="The study's directory, or its file.", show_default=False, callback=study_directory)
+    ],
     runs: Annotated[list[str] | None, typer.Argument(help="Ids of runs; all by default.", show_default=False)] = None,
     json: Json = False,
 ) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from loopscope.cli.console import Exit, err, out, plain, print_json, verb
+from loopscope.cli.console import Exit, err, out, plain, print_json, study_directory, verb
 from loopscope.cli.tables import plain_table
 
 if TYPE_CHECKING:
@@ -20,7 +20,9 @@ _FEW = 40
 
 @verb
 def status(
-    study: Annotated[Path, typer.Argument(help="The study's directory.", show_default=False)],
+    study: Annotated[
+        Path, typer.Argument(help="The study's directory, or its file.", show_default=False, callback=study_directory)
+    ],
     every: Annotated[bool, typer.Option("--all", help="List every unit, also of a large study.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the result as JSON on standard output.")] = False,
 ) -> None:

@@ -8,10 +8,12 @@ from typing import Annotated
 
 import typer
 
-from loopscope.cli.console import Bars, Exit, err, out, plain, print_json, verb
+from loopscope.cli.console import Bars, Exit, err, out, plain, print_json, study_directory, verb
 from loopscope.models import Part
 
-StudyDir = Annotated[Path, typer.Argument(help="The study's directory.", show_default=False)]
+StudyDir = Annotated[
+    Path, typer.Argument(help="The study's directory, or its file.", show_default=False, callback=study_directory)
+]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON on standard output.")]
 
 study_app = typer.Typer(help="A study as files: check it, pack it up, take it in, clean it.", no_args_is_help=True)

@@ -28,10 +28,10 @@ from loopscope.records import (
     read_model,
     remove_tree,
     scratch_name,
-    write_bytes,
     write_model,
 )
 from loopscope.records.durable import make_dirs
+from loopscope.records.origin import keep_copy
 from loopscope.records.settled import settled_study
 from loopscope.records.store import LOCK_FILE, run_id_of
 from loopscope.records.studyfile import STUDY_FILE
@@ -114,12 +114,13 @@ def plan_study(file: Path, directory: Path, *, retire: bool = False, again: Coll
         _move(store, old, changes, wanted)
         for task in fresh:
             _keep(task, file, store)
-    if file.resolve() != (store.path / STUDY_FILE).resolve():
-        write_bytes(store.path / STUDY_FILE, file.read_bytes())
+    lines = changes.lines()
+    if edited := keep_copy(file, store.path):
+        lines += (f"{STUDY_FILE} in the study was edited by hand: kept as {edited}, for this runs what {file} says",)
     lock = _lock(old, spec, [task.prepared for task in fresh], wanted)
     if lock != old:
         write_model(lock_file, lock)
-    return Plan(spec, store, runs, changes.lines(), frozenset(again))
+    return Plan(spec, store, runs, lines, frozenset(again))
 
 
 @contextmanager

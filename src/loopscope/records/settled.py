@@ -6,6 +6,7 @@ from pathlib import Path
 
 from loopscope.models import StudyLock, StudySpec
 from loopscope.records.durable import RecordError, read_model
+from loopscope.records.origin import origin_file
 from loopscope.records.store import LOCK_FILE
 from loopscope.records.studyfile import STUDY_FILE, StudyError, load_study
 
@@ -17,30 +18,39 @@ _LOCKED = ("environment", "budget", "record_keeping", "scoring")
 def settled_study(directory: Path) -> tuple[StudySpec, tuple[str, ...]]:
     """(the study as it was last run, warnings): its lock speaks, for its file may have been changed since.
 
+    The file is the copy in the directory, and where that was made from another (`origin`), that one too: it is what
+    the next run goes by. What decides nothing is taken from whichever was changed, that one last.
+
     Raises:
         StudyError: neither lock nor file can be read.
     """
-    file = directory / STUDY_FILE
+    copy = directory / STUDY_FILE
     try:
         lock = read_model(directory / LOCK_FILE, StudyLock) if (directory / LOCK_FILE).is_file() else None
     except RecordError as error:
-        return load_study(file), (f"{error}; until then the study file is taken as it is",)
+        return load_study(copy), (f"{error}; until then the study file is taken as it is",)
     if lock is None:
-        return load_study(file), ()
-    try:
-        now = load_study(file)
-    except StudyError as error:
-        if lock.study is None:
-            raise
-        return lock.study, (f"{error}; this works on the study as it was last run ({LOCK_FILE})",)
-    begun = lock.study or now.model_copy(update={name: getattr(lock, name) for name in _LOCKED})
-    changed = changed_fields(begun, now)
-    if not changed:
-        return now, ()
-    return begun.model_copy(update={"concurrency": now.concurrency, "schedule": now.schedule}), (
-        f"{STUDY_FILE}: changed since the last `loopscope run` ({', '.join(changed)}); "
-        "this works on the study as it was run then",
-    )
+        return load_study(copy), ()
+    begun = lock.study
+    if begun is None:
+        now = load_study(copy)
+        begun = now.model_copy(update={name: getattr(lock, name) for name in _LOCKED})
+    warnings: list[str] = []
+    settled = begun
+    for name, file in ((STUDY_FILE, copy), *filter(None, (origin_file(directory),))):
+        try:
+            now = load_study(file)
+        except StudyError as error:
+            warnings.append(f"{error}; this works on the study as it was last run ({LOCK_FILE})")
+            continue
+        if changed := changed_fields(begun, now):
+            warnings.append(
+                f"{name}: changed since the last `loopscope run` ({', '.join(changed)}); "
+                "this works on the study as it was run then"
+            )
+        if (now.concurrency, now.schedule) != (begun.concurrency, begun.schedule):
+            settled = begun.model_copy(update={"concurrency": now.concurrency, "schedule": now.schedule})
+    return settled, tuple(warnings)
 
 
 def changed_fields(begun: StudySpec, now: StudySpec) -> list[str]:
