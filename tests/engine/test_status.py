@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import fcntl
 import os
 import subprocess
@@ -13,12 +14,15 @@ import study_v1
 from finished_run import NOON, failure, finish, finish_all
 from toy_study import write_task
 
+from loopscope.engine.events import silent
 from loopscope.engine.inflight import IN_FLIGHT, InFlight, read_in_flight
 from loopscope.engine.kinds import EndingKind
 from loopscope.engine.plan import Plan, plan_study
+from loopscope.engine.scoring import Scorer
 from loopscope.engine.status import StudyStatus, UnitState, UnitStatus, study_status
-from loopscope.models import Commit, CommitOrigin, RunStatus, StateScore, Verification, VerificationStatus
-from loopscope.records import RecordError, StudyError, StudyStore
+from loopscope.models import Commit, CommitOrigin, Part, RunStatus, StateScore, Verification, VerificationStatus
+from loopscope.records import RecordError, StudyError, StudyStore, write_model
+from loopscope.records.manifest import removal
 
 GOOD = "name: s\ntasks: [./toy]\nagents: [nop, oracle]\nseeds: 2\n"
 
@@ -227,6 +231,26 @@ def test_what_was_removed_to_make_room_is_not_missing(root):
     run.write_score(score)
     found = study_status(root / "s")
     assert (found.states, found.scored, found.next.states) == (2, 1, 0), "without its workspace nothing can be verified"
+    assert found.unscored == {"workspace_removed": 1}
+
+
+def test_a_score_lost_after_its_workspace_was_removed_counts_the_same_everywhere(root):
+    made = plan(root)
+    runs = [finish(made, run, commits=commits("a")) for run in made.runs[:2]]
+    for run in runs:
+        write_model(run.path / "removed.json", removal(frozenset({Part.WORKSPACE})))
+        for state in ("a", "final"):
+            done = (verified(VerificationStatus.OK),)
+            run.write_score(StateScore(state=state, run_id="r", verifier_hash=made.runs[0].task.verifier_hash, verifications=done))  # fmt: skip
+    assert study_status(root / "s").scored == 4
+    (runs[0].path / "scores/final.json").unlink()
+    found = study_status(root / "s")
+    assert (found.states, found.scored, found.unscored) == (4, 3, {"workspace_removed": 1})
+    assert "its workspace was removed" in by_id(found)[runs[0].run_id].next
+    tally = asyncio.run(Scorer(made.store, made.spec, silent).score_all())
+    assert (tally.states, tally.unscored, tally.verifications) == (4, {"workspace_removed": 1}, 0)
+    tally = asyncio.run(Scorer(made.store, made.spec, silent).score_all(frozenset({runs[1].run_id})))
+    assert (tally.states, tally.unscored) == (2, {})
 
 
 def test_it_needs_no_harbor(root):

@@ -24,7 +24,9 @@ class ScoreSummary(Record):
     unscored: int
     """States without a score."""
     unscored_by_status: dict[str, int]
-    """The same by how their last verification ended: `error` is done again on the next start, the others stand."""
+    """The same by how their last verification ended: `error` is done again on the next start, the others stand.
+
+    `workspace_removed`: there is no verification, and can be none."""
     unreadable_runs: tuple[str, ...] = ()
     """Runs left out because their record cannot be read."""
 
@@ -40,11 +42,17 @@ class ScoreSummary(Record):
             err.print(
                 f"[red]{_count(again, 'state')} without a score: the environment failed[/]; tried again next time"
             )
-        if stand := self.unscored - again:
+        if gone := self.unscored_by_status.get("workspace_removed", 0):
+            whose = "its workspace was" if gone == 1 else "their workspaces were"
+            err.print(
+                f"[red]{_count(gone, 'state')} without a score cannot be scored again: {whose} removed[/]; "
+                "restore what is lost from an archive of the study"
+            )
+        if stand := self.unscored - again - gone:
             kinds = ", ".join(
                 f"{count} {status.replace('_', ' ')}"
                 for status, count in sorted(self.unscored_by_status.items())
-                if status != VerificationStatus.ERROR
+                if status not in (VerificationStatus.ERROR, "workspace_removed")
             )
             err.print(
                 f"[red]{_count(stand, 'state')} without a score: {kinds}[/]; this is their result, not tried again; "

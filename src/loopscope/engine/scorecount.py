@@ -10,13 +10,16 @@ from types import MappingProxyType
 
 import orjson
 
-from loopscope.models import PreparedTask, RunRecord, ScoringSpec, VerificationStatus
+from loopscope.models import Part, PreparedTask, RunRecord, ScoringSpec, VerificationStatus
 from loopscope.models.seal import unseal
-from loopscope.records import FINAL, RunDir
+from loopscope.records import FINAL, RecordError, RunDir
 from loopscope.records.completeness import is_enough, settles
+from loopscope.records.manifest import removed_parts
 
 MISSING = "missing"
 """A state that was not verified."""
+NO_WORKSPACE = "workspace_removed"
+"""A state that was not verified, or whose score was lost, and that cannot be any more: its workspace was removed."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +28,7 @@ class StateCounts:
 
     states: int = 0
     unscored: Mapping[str, int] = MappingProxyType({})
-    """States without a reward: `missing`, or by the status of their last verification."""
+    """States without a reward: `missing`, `workspace_removed`, or by the status of their last verification."""
     todo: int = 0
     """States that lack verifications; some of them have a score already."""
 
@@ -44,13 +47,15 @@ class ScoreReader:
         most = self.scoring.max_checkpoints
         spared = max(0, len(wanted) - most) if most is not None else 0
         whole = os.path.lexists(run.workspace)
-        if whole or (run.path / "scores" / f"{FINAL}.json").exists():
+        if whole or _was_removed(run) or (run.path / "scores" / f"{FINAL}.json").exists():
             wanted.append(FINAL)
         folder = os.fspath(run.path / "scores")
         found = [self._score(f"{folder}/{state}.json", task) for state in wanted]
         spared = min(spared, found.count((MISSING, True)))
         unscored = Counter(end for end, _ in found if end != VerificationStatus.OK)
         unscored[MISSING] -= spared
+        if not whole and unscored[MISSING] > 0:
+            unscored[NO_WORKSPACE] = unscored.pop(MISSING)
         todo = sum(is_open for _, is_open in found) - spared
         return StateCounts(len(wanted) - spared, dict(sorted((+unscored).items())), todo if whole else 0)
 
@@ -77,6 +82,13 @@ class ScoreReader:
         deadline = self.scoring.deadline_of(task.info)
         settled = [VerificationStatus(s) for s, limit in done if settles(VerificationStatus(s), limit, deadline)]
         return not is_enough(settled, self.scoring.repeats_of(task.info))
+
+
+def _was_removed(run: RunDir) -> bool:
+    try:
+        return Part.WORKSPACE in removed_parts(run.path)
+    except RecordError:
+        return False
 
 
 def _read(path: str) -> bytes:

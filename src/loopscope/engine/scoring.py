@@ -10,11 +10,12 @@ from loopscope.engine.events import Event, Notify, Phase
 from loopscope.engine.jobs import to_its_end
 from loopscope.engine.needs import Needs
 from loopscope.engine.scheduler import Job, Scheduler
+from loopscope.engine.scorecount import ScoreReader
 from loopscope.engine.turns import evenly, fair_order
 from loopscope.engine.units import Unit, UnitFinder
 from loopscope.engine.verification import Verifications, build_state
-from loopscope.models import StateScore, StudySpec, Verification, VerificationStatus
-from loopscope.records import FINAL, StudyStore, remove_tree, scratch_name
+from loopscope.models import PreparedTask, StateScore, StudySpec, Verification, VerificationStatus
+from loopscope.records import FINAL, RunDir, StudyStore, remove_tree, scratch_name
 from loopscope.records.completeness import is_enough, settles
 
 _UNREPLAYABLE = VerificationStatus.UNREPLAYABLE
@@ -29,7 +30,7 @@ class Tally:
     verifications: int
     """Verifications that were run."""
     unscored: dict[str, int]
-    """States without a reward at the end, by the status of their last verification."""
+    """States without a reward at the end, by the status of their last verification, or `workspace_removed`."""
     unreadable_runs: tuple[str, ...]
     """Runs some of whose states could not even be listed; each was named as it was met."""
 
@@ -44,6 +45,7 @@ class Scorer:
         self._total = self._done = 0
         self._unscored: Counter[str] = Counter()
         self._unreadable: set[str] = set()
+        self._gone: list[tuple[RunDir, PreparedTask]] = []
         self._only: frozenset[str] | None = None
 
     async def score_all(self, only: frozenset[str] | None = None) -> Tally:
@@ -63,6 +65,7 @@ class Scorer:
                 self._hand_over(sound, known, tell=False)
             elif any(map(self._chosen, sound)):
                 todo.append(sound)
+        self._count_gone()
         already = f"{self._done} states were scored before" if self._done else "states to score"
         self._notify(Event(Phase.SCORE, self._done, self._total, already))
         final = [group for group in todo if group[0].commit is None]
@@ -88,9 +91,18 @@ class Scorer:
         finder = UnitFinder(self._store, self._spec.scoring.max_checkpoints, self._notify)
         for unit in finder.units():
             groups.setdefault(unit.identity, []).append(unit)
+        self._gone = [(run, task) for run, task in finder.gone if only is None or run.run_id in only]
         self._unreadable = {run_id for run_id in finder.unreadable if only is None or run_id in only}
         chosen = {identity: group for identity, group in groups.items() if any(map(self._chosen, group))}
         return _in_turns(chosen)
+
+    def _count_gone(self) -> None:
+        """Count the states of runs without a workspace as what they are: scored once, or never to be."""
+        for run, task in self._gone:
+            counts = ScoreReader(self._spec.scoring, {task.info.name: task}).of(run, run.record)
+            self._total += counts.states
+            self._done += counts.states
+            self._unscored.update(counts.unscored)
 
     def _chosen(self, unit: Unit) -> bool:
         """Whether a unit's run was asked for; the others may lend their scores."""

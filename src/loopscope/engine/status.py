@@ -14,7 +14,7 @@ from pydantic import Field
 from loopscope.engine.inflight import InFlightFile, read_in_flight
 from loopscope.engine.kinds import EndingKind, kind_of, main_problem
 from loopscope.engine.policy import Fate, fate_of
-from loopscope.engine.scorecount import MISSING, ScoreReader, StateCounts
+from loopscope.engine.scorecount import MISSING, NO_WORKSPACE, ScoreReader, StateCounts
 from loopscope.engine.shelf import retired_runs
 from loopscope.models import (
     PreparedTask,
@@ -32,6 +32,7 @@ from loopscope.records.store import LOCK_FILE, run_id_of
 _SHOWN = 300
 """Characters of a reason."""
 _TRIES_AGAIN = "run tries it again"
+_NO_WORKSPACE = "cannot be scored again: its workspace was removed; restore it from an archive"
 
 
 class UnitState(StrEnum):
@@ -66,7 +67,8 @@ class UnitStatus(Record):
     """States to score, as far as its record tells."""
     scored: int = 0
     unscored: dict[str, int] = Field(default_factory=dict)
-    """States without a reward: `missing` (not verified), or by the status of their last verification."""
+    """States without a reward: `missing` (not verified), `workspace_removed` (nor can be), or by the
+    status of their last verification."""
     unverified: int = 0
     """States that lack verifications; some of them have a score already."""
 
@@ -219,7 +221,7 @@ class _Reader:
             state=UnitState.INVALID if fate is Fate.INVALID else state,
             ending=kind,
             reason=problem.message[:_SHOWN] if problem and failed else "",
-            next=following,
+            next=_NO_WORKSPACE if NO_WORKSPACE in scores.unscored else following,
             tries=record.tries,
             states=scores.states,
             scored=scores.states - sum(scores.unscored.values()),

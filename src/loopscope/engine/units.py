@@ -47,6 +47,8 @@ class UnitFinder:
         self._store, self._max_checkpoints, self._notify = store, max_checkpoints, notify
         self.unreadable: set[str] = set()
         """Runs that could not be listed, or not wholly."""
+        self.gone: list[tuple[RunDir, PreparedTask]] = []
+        """Runs without a workspace: it was removed, or there never was one; what has no score can get none."""
 
     def units(self) -> Iterator[Unit]:
         """Every state of every run that leaves one, each once per run, in the order of runs and commits."""
@@ -59,7 +61,10 @@ class UnitFinder:
         except RecordError as error:
             self._leave_out(run, str(error))
             return
-        if record.status is RunStatus.ENVIRONMENT_ERROR or not run.workspace.is_file():
+        if record.status is RunStatus.ENVIRONMENT_ERROR:
+            return
+        if not run.workspace.is_file():
+            self.gone.append((run, task))
             return
         if record.task_hash != task.content_hash:
             what = "a change of the study was cut short; `loopscope run` completes it"
