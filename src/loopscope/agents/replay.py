@@ -9,16 +9,32 @@ from __future__ import annotations
 import tarfile
 import uuid
 from pathlib import Path, PurePosixPath
-from typing import Any, override
+from typing import Any, Protocol, override, runtime_checkable
 
 from harbor.agents.base import BaseAgent
-from harbor.environments.base import BaseEnvironment
+from harbor.environments.base import BaseEnvironment, ExecResult
 from harbor.models.agent.context import AgentContext
+
+from loopscope.models import Limit, LimitState
 
 _SCRATCH = "/tmp/.state"  # noqa: S108 - in the sandbox, whose /tmp is private
 
 _NAMES_REFUSED = ("File name too long", "Invalid argument", "Invalid or incomplete multibyte", "Too many levels of")
 """What tar says of names and links that no file system takes."""
+
+
+_FULL = ("No space left on device", "Disk quota exceeded", "Wrote only")
+"""What tar says where a file system is full; the last where a file was begun."""
+_LAST_WORDS = "Exiting with failure status"
+"""With these tar ends whatever went wrong; they say nothing."""
+
+
+@runtime_checkable
+class _Streaming(Protocol):
+    """An environment that unpacks a tar without storing it, as loopscope's own sandbox does."""
+
+    async def extract_tar(self, source_file: Path | str, target_dir: str) -> ExecResult: ...
+    def limits(self) -> dict[str, Limit]: ...
 
 
 class StateError(Exception):
@@ -34,6 +50,8 @@ class ReplayAgent(BaseAgent):
         workdir: absolute directory in the sandbox; the environment's working directory by default.
         remove: path on the host of a NUL-separated list of paths, relative to the work dir. They are removed before
             the state is laid over the rest; without the list the work dir is emptied, as the state is the whole of it.
+        room_bytes: what the sandbox was to have room for, the state included. One that has it and is full all the same
+            tells of the state; without a number a full disk is the machine's fault.
         kwargs: passed on to Harbor's base class.
     """
 
@@ -43,6 +61,7 @@ class ReplayAgent(BaseAgent):
         state_tar: str | Path,
         workdir: str | None = None,
         remove: str | Path | None = None,
+        room_bytes: int | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(logs_dir=logs_dir, **kwargs)
@@ -53,6 +72,7 @@ class ReplayAgent(BaseAgent):
         self._state_tar = Path(state_tar)
         self._workdir = workdir
         self._remove = Path(remove) if remove is not None else None
+        self._room_bytes = room_bytes
 
     @staticmethod
     @override
@@ -75,18 +95,39 @@ class ReplayAgent(BaseAgent):
         if self._remove is not None:
             clear = f"xargs -0 rm -rf -- < {stem}.remove" if check_names(self._remove) else "true"
             await environment.upload_file(self._remove, f"{stem}.remove")
-        await environment.upload_file(self._state_tar, f"{stem}.tar")
-        unpack = f"tar -xpof {stem}.tar"
         # The work dir itself must stand: where it is a mount it cannot be removed, only emptied.
-        command = f'test "$PWD" != / && {clear} && {unpack}; code=$?; rm -f {stem}.tar {stem}.remove; exit $code'
-        result = await environment.exec(command, cwd=self._workdir, user="root")
+        clear = f'test "$PWD" != / && {clear}; code=$?; rm -f {stem}.remove; exit $code'
+        result = await environment.exec(clear, cwd=self._workdir, user="root")
+        if result.return_code == 0:
+            result = await self._unpack(environment, f"{stem}.tar")
         if result.return_code != 0:
-            detail = (result.stderr or result.stdout or "no output").strip().splitlines()[-1:]
-            words = f"{self._state_tar}: could not be unpacked in the sandbox: {''.join(detail)}"
-            if any(name in (result.stderr or "") for name in _NAMES_REFUSED):
-                raise StateError(words)
-            raise RuntimeError(words)  # a full disk, a sandbox that is gone: no fault of the state
+            raise self._refused(environment, result)
         context.metadata = {"replayed_files": members}
+
+    async def _unpack(self, environment: BaseEnvironment, inside: str) -> ExecResult:
+        if isinstance(environment, _Streaming):
+            return await environment.extract_tar(self._state_tar, self._workdir or ".")
+        await environment.upload_file(self._state_tar, inside)
+        command = f"tar -xpof {inside}; code=$?; rm -f {inside}; exit $code"
+        return await environment.exec(command, cwd=self._workdir, user="root")
+
+    def _refused(self, environment: BaseEnvironment, result: ExecResult) -> Exception:
+        """The error to raise: of the state, or of what is no fault of its own (a sandbox that is gone, say)."""
+        said = [line for line in (result.stderr or result.stdout or "").splitlines() if line.strip()]
+        telling = [line for line in said if _LAST_WORDS not in line] or said or ["no output"]
+        full = next((line for line in telling if any(word in line for word in _FULL)), None)
+        words = f"{self._state_tar.name}: could not be unpacked in the sandbox: {full or telling[-1]}"
+        if full:
+            words += ": its disk is full"
+            disk = environment.limits().get("disk") if isinstance(environment, _Streaming) else None
+            if disk is not None and disk.value is not None:
+                words += f" ({disk.value >> 20} MiB)"
+                has_room = self._room_bytes is not None and disk.value >= self._room_bytes
+                if has_room and disk.state is LimitState.ENFORCED:
+                    return StateError(f"{words}, though it had room for the state besides what the task may write")
+        if any(name in line for name in _NAMES_REFUSED for line in said):
+            return StateError(words)
+        return RuntimeError(words)
 
 
 def check_names(path: Path) -> int:

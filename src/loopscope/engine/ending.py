@@ -71,11 +71,6 @@ def problem(kind: str, stage: str, message: str, redact: Redact = bytes) -> Prob
     return Problem(kind=kind, stage=stage, message=" ".join(text.split())[:2000])
 
 
-def agent_ran(outcome: TrialOutcome) -> bool:
-    """Whether the trial came as far as the agent's own run."""
-    return outcome.result is not None and outcome.result.agent_execution is not None
-
-
 def ending_of(
     outcome: TrialOutcome,
     *,
@@ -97,7 +92,7 @@ def ending_of(
             result.
     """
     ending = _trial_ending(outcome, has_workspace, redact)
-    if not agent_ran(outcome):
+    if not outcome.agent_ran:
         return ending
     problems = ending.problems
     if died and not any(p.kind == SANDBOX_DIED for p in problems):  # first: the rest may have come of it
@@ -140,7 +135,7 @@ def _trial_ending(outcome: TrialOutcome, has_workspace: bool, redact: Redact) ->
     kind, message = failure
     if kind == "AgentTimeoutError":
         return Ending(RunStatus.DEADLINE, said)
-    if not agent_ran(outcome):  # nothing of the agent's has begun: the sandbox, or the agent's installation, failed
+    if not outcome.agent_ran:  # nothing of the agent's has begun: the sandbox, or the agent's installation, failed
         stage = SET_UP if result is not None and result.agent_setup is not None else NOT_STARTED
         return Ending(RunStatus.ENVIRONMENT_ERROR, (problem(kind, stage, message, redact),))
     if _OUR_HARVEST in outcome.details:

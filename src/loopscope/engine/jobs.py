@@ -11,7 +11,7 @@ import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -32,8 +32,11 @@ from rich.progress import Progress
 
 from loopscope.models import EnvironmentSpec
 from loopscope.records import explain
+from loopscope.records.studyfile import NoRoomError
 
 _INNER_ERROR = re.compile(r"^[ |]*(?:[\w.]+\.)?(\w+(?:Error|Exception|Missing\w*)): (.+)$", re.MULTILINE)
+NO_ROOM = "NoDiskError"
+"""Name of the error with which our sandbox says that the machine's disk is too full for it."""
 LOCAL_ENVIRONMENT = "loopscope.sandbox.environment:LocalEnvironment"
 
 
@@ -75,6 +78,11 @@ class TrialOutcome:
     """Of `error`."""
 
     @property
+    def agent_ran(self) -> bool:
+        """Whether the trial came as far as the agent's own run."""
+        return self.result is not None and self.result.agent_execution is not None
+
+    @property
     def failure(self) -> tuple[str, str] | None:
         """Type and message of what went wrong, wherever; None when nothing did."""
         if self.error:
@@ -96,9 +104,17 @@ class TrialOutcome:
         return self.traceback or (info.exception_traceback if info else "")
 
 
-def environment_config(spec: EnvironmentSpec) -> EnvironmentConfig:
-    """A study's environment in Harbor's terms: `local` is ours, a name is Harbor's type, `pkg.mod:Class` a class."""
-    resources = {"override_cpus": spec.cpus, "override_memory_mb": spec.memory_mb, "kwargs": spec.kwargs}
+def environment_config(spec: EnvironmentSpec, storage_mb: int | None = None) -> EnvironmentConfig:
+    """A study's environment in Harbor's terms: `local` is ours, a name is Harbor's type, `pkg.mod:Class` a class.
+
+    `storage_mb`: in the place of the task's.
+    """
+    resources = {
+        "override_cpus": spec.cpus,
+        "override_memory_mb": spec.memory_mb,
+        "override_storage_mb": storage_mb,
+        "kwargs": spec.kwargs,
+    }
     if spec.type == "local":
         return EnvironmentConfig(import_path=LOCAL_ENVIRONMENT, **resources)
     if ":" in spec.type:
@@ -114,38 +130,52 @@ async def run_trial(
     agent: AgentConfig,
     environment: EnvironmentSpec,
     verifier: VerifierConfig,
+    storage_mb: int | None = None,
 ) -> TrialOutcome:
-    """Run one trial as a job of its own in `scratch`; never raises for what happens inside."""
+    """Run one trial as a job of its own in `scratch`; `storage_mb` is in the place of the task's.
+
+    What happens inside is no error of ours, but for one:
+
+    Raises:
+        NoRoomError: its sandbox was not made because this machine has too little disk.
+    """
+    config = partial(
+        JobConfig,
+        job_name=name,
+        jobs_dir=scratch,
+        n_concurrent_trials=1,
+        quiet=True,
+        agents=[agent],
+        verifier=verifier,
+        tasks=[TaskConfig(path=task_dir)],
+    )
+    outcome = await _outcome(scratch / name, lambda: config(environment=environment_config(environment, storage_mb)))
+    if outcome.failure and outcome.failure[0] == NO_ROOM and not outcome.agent_ran:
+        raise NoRoomError(outcome.failure[1])
+    return outcome
+
+
+async def _outcome(job_dir: Path, configure: Callable[[], JobConfig]) -> TrialOutcome:
     begun: list[TrialResult] = []
 
     async def agent_begins(event: TrialHookEvent) -> None:
         begun.append(event.result)
 
     try:
-        config = JobConfig(
-            job_name=name,
-            jobs_dir=scratch,
-            n_concurrent_trials=1,
-            quiet=True,
-            agents=[agent],
-            environment=environment_config(environment),
-            verifier=verifier,
-            tasks=[TaskConfig(path=task_dir)],
-        )
-        job = await Job.create(config)
+        job = await Job.create(configure())
         job.on_agent_started(agent_begins)
         _quiet_console()
         outcome = await job.run()
     except ValidationError as error:
         return TrialOutcome(None, None, ("ValidationError", explain(error)))
     except Exception as error:  # a bad task, agent or environment kills a Harbor job; it must cost one trial
-        cause, folder = _cause(error), _trial_dir(scratch / name)
+        cause, folder = _cause(error), _trial_dir(job_dir)
         failure = (type(cause).__name__, str(cause))
         return TrialOutcome(folder, _written_result(folder) or _unwritten(begun), failure, traceback.format_exc())
     finally:
-        _forget_loggers(scratch / name)
+        _forget_loggers(job_dir)
     result = outcome.trial_results[0] if outcome.trial_results else None
-    return TrialOutcome(_trial_dir(scratch / name), result, None if result else ("JobError", "Harbor ran no trial"))
+    return TrialOutcome(_trial_dir(job_dir), result, None if result else ("JobError", "Harbor ran no trial"))
 
 
 def _forget_loggers(job_dir: Path) -> None:

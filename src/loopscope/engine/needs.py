@@ -107,7 +107,7 @@ class Needs:
 
     def __init__(self, directory: Path, spec: StudySpec) -> None:
         self._directory, self._spec = directory, spec
-        self._known: dict[str, tuple[float, int]] = {}
+        self._known: dict[str, tuple[float, int | None]] = {}
         self._here = spec.environment.type in _ON_THIS_MACHINE or ":" in spec.environment.type
 
     def capacity(self) -> Capacity:
@@ -142,12 +142,16 @@ class Needs:
         return max(1, round(1000 * (self._spec.environment.cpus or self._resources(task)[0])))
 
     def _disk(self, task: str) -> int:
-        return self._resources(task)[1] << 20 if self._here else 0
+        return (self.storage_mb(task) or DEFAULT_STORAGE_MB) << 20 if self._here else 0
 
-    def _resources(self, task: str) -> tuple[float, int]:
+    def storage_mb(self, task: str) -> int | None:
+        """MiB that a task's sandbox may write, as the task says; None where it does not."""
+        return self._resources(task)[1]
+
+    def _resources(self, task: str) -> tuple[float, int | None]:
         """(cpus, storage in MiB) that a prepared task asks for, read once: while a study runs its tasks stay."""
         if task not in self._known:
             text = (prepared_dir(self._directory, task) / "task.toml").read_text(encoding="utf-8")
             environment = TaskConfig.model_validate_toml(text).environment
-            self._known[task] = float(environment.cpus or 1), environment.storage_mb or DEFAULT_STORAGE_MB
+            self._known[task] = float(environment.cpus or 1), environment.storage_mb
         return self._known[task]

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 
 from loopscope.engine.needs import Capacity, Need
 from loopscope.engine.providers import Answer, Provider, Refusal
+from loopscope.records.studyfile import NoRoomError
 
 MAX_OVERTAKEN = 8
 """So often a unit that waits for cpus, disk or a place may be overtaken before those behind it wait too."""
@@ -42,6 +43,8 @@ class _Waiting[Unit]:
     job: Job[Unit] = field(compare=False)
     overtaken: int = field(default=0, compare=False)
     tries: int = field(default=0, compare=False)
+    after: int = field(default=0, compare=False)
+    """It found no room: it waits until so many units have ended."""
 
 
 class Scheduler[Unit, Result]:
@@ -68,6 +71,7 @@ class Scheduler[Unit, Result]:
         self._finished, self._answer, self._tell = finished, answer, tell
         self._waiting: list[_Waiting[Unit]] = []
         self._running: dict[int, Need] = {}
+        self._ended = 0
         self._changed = asyncio.Event()
 
     async def run(self, jobs: Sequence[Job[Unit]], work: Callable[[Unit], Awaitable[Result]]) -> None:
@@ -90,6 +94,15 @@ class Scheduler[Unit, Result]:
         provider, started = self._provider(entry), asyncio.get_running_loop().time()
         try:
             result = await work(entry.job.unit)
+        except NoRoomError:
+            if len(self._running) == 1:
+                raise
+            # What runs is not to be lost for it, and gives its room back.
+            entry.after, entry.overtaken = self._ended + 1, 0
+            bisect.insort(self._waiting, entry)
+            return
+        else:
+            self._ended += 1
         finally:
             del self._running[entry.position]
             if provider:
@@ -123,6 +136,8 @@ class Scheduler[Unit, Result]:
                 break
             provider = self._provider(entry)
             if provider and not provider.may_start(now):
+                continue
+            if entry.after > self._ended and self._running:
                 continue
             if not self._capacity.fits(entry.job.need, self._running.values()):
                 if len(self._running) >= self._capacity.places:

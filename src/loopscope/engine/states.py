@@ -14,6 +14,10 @@ from loopscope.records.workspace import SNAPSHOTS, is_scored, member_path, open_
 MAX_PATH = 3800
 """Bytes; longer paths can be made step by step but not be opened, so no verifier could read them. They are left out."""
 
+_BLOCK = 4096
+_FILE_BYTES = 16 << 10
+"""A file system of the sandbox has a file's place for so many bytes."""
+
 
 @dataclass(frozen=True)
 class State:
@@ -22,6 +26,16 @@ class State:
     tar: Path
     remove: frozenset[bytes] | None
     """Paths below the work directory to remove first; None empties it, because the tar is the whole workspace."""
+
+
+def room_bytes(tar: Path) -> int:
+    """What a state takes in a file system, from above: whole blocks, and files to a share of the space each."""
+    files = blocks = 0
+    with open_tar(tar) as archive:
+        for member in archive:
+            files += 1
+            blocks += 1 + (-(-member.size // _BLOCK) if member.isreg() else 0)
+    return max(blocks * _BLOCK * 33 // 32, files * _FILE_BYTES)  # a file system keeps some for itself
 
 
 def final_state(workspace: Path, target: Path) -> State:

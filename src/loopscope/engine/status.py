@@ -24,6 +24,7 @@ from loopscope.models import (
     StudyLock,
     StudySpec,
 )
+from loopscope.models.limits import limits_met
 from loopscope.records import RecordError, RunDir, StudyStore, read_model
 from loopscope.records.durable import is_scratch
 from loopscope.records.settled import settled_study
@@ -220,7 +221,7 @@ class _Reader:
             run_id=run.run_id,
             state=UnitState.INVALID if fate is Fate.INVALID else state,
             ending=kind,
-            reason=problem.message[:_SHOWN] if problem and failed else "",
+            reason="; ".join([*([problem.message[:_SHOWN]] if problem and failed else []), *limits_met(record.limits)]),
             next=_NO_WORKSPACE if NO_WORKSPACE in scores.unscored else following,
             tries=record.tries,
             states=scores.states,

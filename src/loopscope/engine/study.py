@@ -14,9 +14,12 @@ from loopscope.engine.providers import answer_of
 from loopscope.engine.rollout import make_baseline, publish_failure, run_rollout
 from loopscope.engine.scheduler import Job, Scheduler
 from loopscope.engine.scoring import Scorer, Tally
+from loopscope.engine.temporary import temporaries_in
 from loopscope.engine.turns import fair_order
 from loopscope.models import Problem, RunRecord, RunStatus
+from loopscope.models.limits import limits_met
 from loopscope.records import is_machine_fault
+from loopscope.records.studyfile import NoRoomError
 
 
 @dataclass(frozen=True)
@@ -35,12 +38,27 @@ async def run_study(plan: Plan, notify: Notify, *, score: bool = True) -> StudyR
     the rest.
     """
     todo = plan.unfinished()
-    with InFlight(plan.store.path) as flight:
+    with InFlight(plan.store.path) as flight, temporaries_in(plan.store.path):
+        _check_room(plan, todo)
         broken = await _baselines(plan, todo, notify)
         await _rollouts(plan, todo, broken, flight, notify)
         flight.scores()
         tally = await Scorer(plan.store, plan.spec, notify).score_all() if score else None
     return StudyResult(len(todo), tally)
+
+
+def _check_room(plan: Plan, todo: list[RunPlan]) -> None:
+    """Before anything is made: a baseline takes a sandbox too, and one that failed would fail every rollout.
+
+    Raises:
+        NoRoomError: the disk has no room for a single unit.
+    """
+    needs = Needs(plan.store.path, plan.spec)
+    capacity = needs.capacity()
+    for run in todo:
+        need = needs.rollout(run.task.info.name, run.agent, run.kind)
+        if not capacity.fits(need, ()):
+            raise capacity.shortage(need)
 
 
 async def _baselines(plan: Plan, todo: list[RunPlan], notify: Notify) -> dict[str, Problem]:
@@ -104,7 +122,7 @@ async def _rollout(plan: Plan, run: RunPlan) -> RunRecord:
     try:
         return await run_rollout(plan, run)
     except Exception as error:  # our own bug, or data that found a way: it costs this run, and says where
-        if is_machine_fault(error):
+        if is_machine_fault(error) or isinstance(error, NoRoomError):
             raise
         details = "".join(traceback.format_exception(error))
         return publish_failure(plan, run, Problem(kind=type(error).__name__, stage="harvest", message=details[-1500:]))
@@ -113,4 +131,6 @@ async def _rollout(plan: Plan, run: RunPlan) -> RunRecord:
 def _shown(record: RunRecord) -> str:
     text = f"{record.run_id}: {record.status.value.replace('_', ' ')}, {len(record.commits)} commits"
     first = main_problem(record.problems)
-    return f"{text} ({first.message})" if first and record.status is not RunStatus.COMPLETED else text
+    failed = [first.message] if first and record.status is not RunStatus.COMPLETED else []
+    said = "; ".join([*failed, *limits_met(record.limits)])
+    return f"{text} ({said})" if said else text

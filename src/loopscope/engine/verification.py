@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -12,8 +13,9 @@ from loopscope.agents.replay import StateError
 from loopscope.engine.jobs import TrialOutcome, run_trial
 from loopscope.engine.kinds import EndingKind
 from loopscope.engine.lock import machine
+from loopscope.engine.needs import Needs
 from loopscope.engine.policy import POLICY
-from loopscope.engine.states import State, commit_state, final_state
+from loopscope.engine.states import State, commit_state, final_state, room_bytes
 from loopscope.engine.units import Unit
 from loopscope.engine.verifier import KILLED, VERDICT_FILE, VerdictFile
 from loopscope.models import StudySpec, Verification, VerificationStatus
@@ -24,6 +26,7 @@ from loopscope.tasks.prepare import prepared_dir
 TEST_OUTPUT = "test-stdout.txt"
 REPLAY = "loopscope.agents.replay:ReplayAgent"
 VERIFIER = "loopscope.engine.verifier:LenientVerifier"
+MIB = 1 << 20
 _MARGIN_SEC = 120.0
 """Harbor's own deadline lies this much after ours, which can still read what the verifier printed."""
 
@@ -33,6 +36,7 @@ class Verifications:
 
     def __init__(self, store: StudyStore, spec: StudySpec) -> None:
         self._store, self._spec = store, spec
+        self._needs = Needs(store.path, spec)
         self.ran = 0
         """Verifications that were run, those of killed verifiers among them."""
 
@@ -60,11 +64,15 @@ class Verifications:
     async def _once(self, unit: Unit, state: State, scratch: Path) -> Verification:
         info, timed, timeout = unit.task.info, unit.task.info.timed, self._spec.scoring.deadline_of(unit.task.info)
         scratch.mkdir()
-        kwargs: dict[str, str] = {"state_tar": str(state.tar), "workdir": info.workdir}
+        kwargs: dict[str, str | int] = {"state_tar": str(state.tar), "workdir": info.workdir}
         if state.remove is not None:
             names = scratch / "remove"
             write_bytes(names, b"".join(name + b"\0" for name in sorted(state.remove)))
             kwargs["remove"] = str(names)
+        storage_mb = self._needs.storage_mb(info.name)
+        if storage_mb is not None:  # the state has a place of its own: the verifier writes as much as the task gives
+            storage_mb += -(-await asyncio.to_thread(room_bytes, state.tar) // MIB)
+            kwargs["room_bytes"] = storage_mb * MIB
         async with machine(alone=timed):
             started = datetime.now(UTC)
             outcome = await run_trial(
@@ -79,6 +87,7 @@ class Verifications:
                     include_logs=[TEST_OUTPUT],  # and the reward files, always; the rest may be anything
                     override_timeout_sec=timeout + _MARGIN_SEC,
                 ),
+                storage_mb=storage_mb,
             )
         self.ran += 1
         return _verification(outcome, started, timeout, alone=timed)

@@ -288,6 +288,14 @@ class LocalEnvironment(BaseEnvironment):
         """Merge a host directory into one inside. Links travel as links; `touch` gives every file the present time."""
         await self._files.upload_dir(Path(source_dir), self._absolute(target_dir), touch=touch)
 
+    async def extract_tar(self, source_file: Path | str, target_dir: str) -> ExecResult:
+        """Unpack an uncompressed tar of the host into a directory that stands; it is streamed, never stored inside.
+
+        Its files belong to root. The result is tar's own, whatever it refused.
+        """
+        code, err = await self._files.unpack(Path(source_file), self._absolute(target_dir))
+        return ExecResult(stdout="", stderr=err, return_code=code)
+
     async def stream_tar(self, path: str, dest_file: Path | str, max_bytes: int) -> int:
         """Write an uncompressed tar of the directory `path` to a host file; returns its size.
 

@@ -15,6 +15,10 @@ class SandboxUnavailableError(SandboxError):
     """This machine cannot run local sandboxes at all; the message names the remedy."""
 
 
+class NoDiskError(SandboxUnavailableError):
+    """The disk has too little room for the sandbox's files just now; the message says how much is to be freed."""
+
+
 class DockerfileError(SandboxError):
     """The task's Dockerfile asks for something the local sandbox cannot follow."""
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from loopscope.models import Limit, LimitState
 from loopscope.sandbox.bwrap import inodes_for
-from loopscope.sandbox.errors import SandboxError, SandboxUnavailableError
+from loopscope.sandbox.errors import NoDiskError, SandboxError, SandboxUnavailableError
 from loopscope.sandbox.keeper.storage import give_up, used
 from loopscope.sandbox.namespace import ask_storage
 from loopscope.sandbox.rootfs import Scratch
@@ -30,6 +30,8 @@ RESERVE_BYTES = 1 << 30
 TMPFS_INODE_BYTES = 1024
 """Memory of an empty file in a tmpfs."""
 
+_FULL_PART = 0.005
+"""A file system with less than this part free is full: what did not fit any more was a bit larger."""
 _GONE_SEC = 2.0
 """How long to wait for the kernel to take a file system down that nobody holds any more."""
 _MKFS = ("-q", "-F", "-m", "0", "-b", "4096", "-I", "256", "-O", "^has_journal,^resize_inode")
@@ -88,8 +90,14 @@ class Storage:
             found = Use(*map(int, said.split()))
         else:
             found = Use(*used(self.fds[0]))
+            self.hits = max(self.hits, int(self._is_full()))
         self.peak = max(self.peak, found.bytes)
         return found
+
+    def _is_full(self) -> bool:
+        """Whether a file system that refuses by itself has (nearly) nothing left to give."""
+        found = os.fstatvfs(self.fds[0])
+        return found.f_bavail <= found.f_blocks * _FULL_PART or found.f_ffree == 0  # an ext4 keeps some of what is free
 
     async def memory(self) -> int:
         """Bytes of the machine's memory that the files take: none, unless they lie in a tmpfs."""
@@ -99,14 +107,14 @@ class Storage:
         return found.bytes + found.inodes * TMPFS_INODE_BYTES
 
     def limit(self) -> Limit:
-        """The line of a record. An enforced bound refuses by itself, and nobody counts how often."""
+        """The line of a record. A file system refuses by itself and counts nothing: full when looked at is one hit."""
         watched = self.kind is Kind.DIRECTORY
         return Limit(
             state=LimitState.WATCHED if watched else LimitState.ENFORCED,
             means=_MEANS[self.kind],
             value=self.bytes,
             peak=self.peak,
-            hits=self.hits if watched else None,
+            hits=self.hits,
         )
 
     async def close(self, delete: bool = True) -> None:
@@ -183,15 +191,23 @@ def _demand(kind: Kind, storage_mb: int | None, root: Path) -> int:
     if kind is Kind.TMPFS:
         half = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
         return min((storage_mb or DEFAULT_MB) * MIB, half // MIB * MIB)
-    room = free_bytes(root) - RESERVE_BYTES
-    for size in [storage_mb] if storage_mb else [DEFAULT_MB, 4096, 1024]:
-        if size * MIB <= room:
+    free = free_bytes(root)
+    wanted = [storage_mb] if storage_mb else [DEFAULT_MB, 4096, 1024]
+    for size in wanted:
+        if size * MIB <= free - RESERVE_BYTES:
             return size * MIB
-    raise SandboxUnavailableError(
-        f"{root.parent}: the sandbox may write {size} MiB, and {max(0, room) // MIB} MiB are free there "
-        f"(besides {RESERVE_BYTES // MIB} MiB that are kept): free some, lower the task's `storage_mb`, "
-        "or say `storage: tmpfs`"
+    needed = wanted[-1] + RESERVE_BYTES // MIB
+    raise NoDiskError(
+        f"{_mount_of(root)}: make room: a sandbox needs {needed} MiB ({wanted[-1]} that it may write, "
+        f"{RESERVE_BYTES // MIB} that stay free), {free // MIB} are free: free {needed - free // MIB} MiB, lower the "
+        "task's `storage_mb`, or keep its files in memory (`environment.kwargs.storage: tmpfs` in the study file)"
     )
+
+
+def _mount_of(place: Path) -> Path:
+    """Where the file system of a place is mounted: what a person knows it by."""
+    place = place.resolve()
+    return next((p for p in (place, *place.parents) if p.is_mount()), place)
 
 
 def free_bytes(place: Path) -> int:

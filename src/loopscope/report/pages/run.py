@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from loopscope.models.limits import limit_held, limit_use, limits_met
 from loopscope.models.tables import CheckpointRow, DipRow, RunRow
 from loopscope.report import curve
 from loopscope.report import format as fmt
@@ -29,6 +30,7 @@ from loopscope.report.text import cut, one_line, url, visible
 
 _ELSEWHERE = ("c1", "c2", "c3", "last_rising", "runs_with_dip", "evaluated_before_commit")
 """Measures that stand at the head of the page, or that only a group of runs has."""
+_LIMITS = {"pids": "processes", "cpu": "processors"}
 _FILES = (
     ("record.json", "the record of the rollout"),
     ("evidence.json", "the gate's decisions and grades"),
@@ -86,6 +88,9 @@ class RunPage:
     kinds: frozenset[str]
     """Marks that occur on the curve, for the legend."""
     problems: tuple[tuple[str, str], ...]
+    limits: tuple[tuple[str, str, str], ...]
+    """Of the sandbox: which, by what it was held, what was seen of it."""
+    limits_met: tuple[str, ...]
     flags: tuple[str, ...]
     dips: tuple[DipView, ...]
     commits: tuple[CommitView, ...]
@@ -125,6 +130,8 @@ def run_page(inputs: StudyInputs, index: int, folder: Path) -> RunPage:
             chart=_chart(run, rows, dips, files),
             kinds=frozenset(kind_of(r) for r in rows) | ({"missing"} if run.final_score is None else set()),
             problems=_problems(run, files),
+            limits=_limits(files),
+            limits_met=tuple(one_line(met, 200) for met in limits_met(files.record.limits)) if files.record else (),
             flags=tuple(FLAGS.get(f) or one_line(f, 400) for f in run.flags),
             dips=tuple(_dip(d, rows) for d in dips),
             commits=commits,
@@ -249,6 +256,15 @@ def _problems(run: RunRow, files: RunFiles) -> tuple[tuple[str, str], ...]:
     else:
         found = [("problem", visible(p)[:1200]) for p in run.problems]
     return (*found, *(("records", visible(u)) for u in files.unreadable))
+
+
+def _limits(files: RunFiles) -> tuple[tuple[str, str, str], ...]:
+    if files.record is None:
+        return ()
+    return tuple(
+        (_LIMITS.get(name, name), one_line(limit_held(limit), 200), "" if name == "network" else limit_use(name, limit))
+        for name, limit in sorted(files.record.limits.items())
+    )
 
 
 def _dip(dip: DipRow, rows: Sequence[CheckpointRow]) -> DipView:

@@ -1,0 +1,129 @@
+"""Disks that are too small: a state that fills its sandbox is scored all the same, and a full machine costs no try."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from harbor.models.task.config import TaskConfig
+from toy_study import run, write_task
+
+from loopscope.engine import needs
+from loopscope.engine.events import Event, silent
+from loopscope.engine.needs import Capacity, Need
+from loopscope.engine.scheduler import Job, Scheduler
+from loopscope.engine.status import UnitState, study_status
+from loopscope.engine.study import run_study
+from loopscope.models import VerificationStatus
+from loopscope.records.studyfile import NoRoomError
+from loopscope.sandbox import storage
+
+BOUNDED = ["loop", "tmpfs"] if os.geteuid() == 0 and os.path.exists("/dev/loop-control") else ["tmpfs"]
+
+
+def small_task(where: Path, storage_mb: int) -> Path:
+    task = write_task(where)
+    file = task / "task.toml"
+    text = file.read_text()
+    assert "[environment]" in text
+    file.write_text(text.replace("[environment]", f"[environment]\nstorage_mb = {storage_mb}"))
+    assert TaskConfig.model_validate_toml(file.read_text()).environment.storage_mb == storage_mb
+    return task
+
+
+@pytest.mark.sandbox
+@pytest.mark.parametrize("means", BOUNDED)
+def test_a_workspace_of_almost_all_that_it_may_write_has_its_final_score(study, tmp_path, means):
+    agents = {f"m{mb}": {"commands": [f"head -c {mb}M /dev/zero > big"]} for mb in (40, 60)}
+    environment = {"type": "local", "kwargs": {"storage": means}}
+    store = run(study(agents, [small_task(tmp_path / "toy", 64)], environment=environment))
+    for label in agents:
+        (found,) = store.run(f"toy__{label}__s1").score("final").verifications
+        assert (found.status, found.reward) == (VerificationStatus.OK, Decimal("0.1")), found.reason
+
+
+@pytest.mark.sandbox
+@pytest.mark.parametrize("means", BOUNDED)
+def test_a_disk_that_was_filled_is_told_everywhere(study, tmp_path, means):
+    agents = {
+        "full": {"commands": ["head -c 200M /dev/zero > big; rm big; true", "head -c 200M /dev/zero > /tmp/b; true"]}
+    }
+    environment = {"type": "local", "kwargs": {"storage": means}}
+    plan = study(agents, [small_task(tmp_path / "toy", 64)], environment=environment)
+    told: list[Event] = []
+    asyncio.run(run_study(plan, told.append, score=False))
+    disk = plan.store.run("toy__full__s1").record.limits["disk"]
+    assert disk.hits == 1 and disk.peak > 60 << 20
+    assert any("disk full: all of 64.0 MiB was used" in event.message for event in told)
+    (unit,) = study_status(plan.store.path).units
+    assert unit.reason == "disk full: all of 64.0 MiB was used"
+
+
+@pytest.mark.sandbox
+def test_a_full_machine_stops_the_study_before_anything_and_the_unit_waits(study, monkeypatch):
+    plan = study({"n": "nop"})
+    monkeypatch.setattr(needs.shutil, "disk_usage", lambda _: _Free())
+    with pytest.raises(NoRoomError, match=r"make room: 1\.0 GB are free"):
+        asyncio.run(run_study(plan, silent))
+    assert_waiting(plan)
+
+
+class _Free:
+    free = 10**9
+
+
+@pytest.mark.sandbox
+def test_a_sandbox_that_finds_no_room_costs_no_try(study, monkeypatch):
+    """The disk may fill after the study looked, or be another one than the study's."""
+    plan = study({"n": "nop"}, environment={"type": "local", "kwargs": {"storage": "directory"}})
+    with monkeypatch.context() as full:
+        full.setattr(storage, "free_bytes", lambda _: 1 << 30)
+        with pytest.raises(NoRoomError, match=r"make room: a sandbox needs 2048 MiB .*kwargs.storage: tmpfs"):
+            asyncio.run(run_study(plan, silent))
+    assert_waiting(plan)
+    asyncio.run(run_study(plan, silent, score=False))
+    with monkeypatch.context() as full:  # the rollout stands; its verification finds no room
+        full.setattr(storage, "free_bytes", lambda _: 1 << 30)
+        with pytest.raises(ExceptionGroup) as caught:
+            asyncio.run(run_study(plan, silent))
+        assert caught.group_contains(NoRoomError)
+    assert plan.store.run("toy__nop__s1").record.tries == 1
+    asyncio.run(run_study(plan, silent))
+    assert plan.store.run("toy__nop__s1").score("final").value == Decimal("0.1")
+
+
+def assert_waiting(plan) -> None:
+    (unit,) = study_status(plan.store.path).units
+    assert (unit.state, unit.tries) == (UnitState.WAITING, 0)
+
+
+def test_no_room_for_one_more_does_not_end_what_runs():
+    """It waits until something has ended; alone and still without room, it stops the study."""
+    room, begun = asyncio.Event(), []
+
+    async def go(work: Callable[[str], object]) -> list[str]:
+        done: list[str] = []
+        scheduler = Scheduler[str, str](Capacity(places=2), finished=lambda unit, _: done.append(unit))
+        await scheduler.run([Job(name, 0, Need()) for name in "ab"], work)
+        return done
+
+    async def work(unit: str) -> str:
+        begun.append(unit)
+        if unit == "b" and not room.is_set():
+            raise NoRoomError("full")
+        for _ in range(20):
+            await asyncio.sleep(0)
+        room.set()
+        return unit
+
+    assert asyncio.run(go(work)) == ["a", "b"] and begun == ["a", "b", "b"]
+
+    async def never(unit: str) -> str:
+        raise NoRoomError("full")
+
+    with pytest.raises(ExceptionGroup):
+        asyncio.run(go(never))
