@@ -11,6 +11,7 @@ from loopscope.engine.jobs import to_its_end
 from loopscope.engine.needs import Needs
 from loopscope.engine.scheduler import Job, Scheduler
 from loopscope.engine.scorecount import ScoreReader
+from loopscope.engine.temporary import temporaries_in
 from loopscope.engine.turns import evenly, fair_order
 from loopscope.engine.units import Unit, UnitFinder
 from loopscope.engine.verification import Verifications, build_state
@@ -69,9 +70,10 @@ class Scorer:
         already = f"{self._done} states were scored before" if self._done else "states to score"
         self._notify(Event(Phase.SCORE, self._done, self._total, already))
         final = [group for group in todo if group[0].commit is None]
-        for part in (final, [group for group in todo if group[0].commit is not None]):
-            for timed in (False, True):
-                await self._settle_all([group for group in part if group[0].task.info.timed is timed], alone=timed)
+        with temporaries_in(self._store.path):
+            for part in (final, [group for group in todo if group[0].commit is not None]):
+                for timed in (False, True):
+                    await self._settle_all([group for group in part if group[0].task.info.timed is timed], alone=timed)
         return Tally(
             self._total,
             self._verifications.ran,
