@@ -31,7 +31,8 @@ TMPFS_INODE_BYTES = 1024
 """Memory of an empty file in a tmpfs."""
 
 _FULL_PART = 0.005
-"""A file system with less than this part free is full: what did not fit any more was a bit larger."""
+_FULL_BYTES = MIB
+"""A file system with less than this part, or this much, free is full: an ext4 gives no more when some is left."""
 _GONE_SEC = 2.0
 """How long to wait for the kernel to take a file system down that nobody holds any more."""
 _MKFS = ("-q", "-F", "-m", "0", "-b", "4096", "-I", "256", "-O", "^has_journal,^resize_inode")
@@ -97,7 +98,8 @@ class Storage:
     def _is_full(self) -> bool:
         """Whether a file system that refuses by itself has (nearly) nothing left to give."""
         found = os.fstatvfs(self.fds[0])
-        return found.f_bavail <= found.f_blocks * _FULL_PART or found.f_ffree == 0  # an ext4 keeps some of what is free
+        most = max(found.f_blocks * _FULL_PART, _FULL_BYTES / found.f_frsize)
+        return found.f_bavail <= most or found.f_ffree == 0
 
     async def memory(self) -> int:
         """Bytes of the machine's memory that the files take: none, unless they lie in a tmpfs."""
