@@ -349,13 +349,22 @@ EMPTY = ArchivedFile(sha256="e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca49
 @pytest.mark.parametrize(
     "name",
     ["../x", "/x", "runs/../../x", "runs//x", "runs/.", "x", ".lock", ".env", "study.yaml/../x", "runs/a\\x2f..", "",
-     "runs/.tmp-x", "runs/no-such-directory/x", "runs/a\\x00", "runs/a\\x41"],
+     "runs/.tmp-x", "runs/no-such-directory/x", "runs/a\\x00", "runs/a\\x41", f"runs/{'n' * 256}"],
 )  # fmt: skip
 def test_no_name_leads_out_of_a_study(tmp_path, name):
     assert misplaced(index(files={name: EMPTY})) == name
     archive = make(tmp_path / "x", [index_item(index(files={name: EMPTY})), directory("runs"), item(PREFIX + name)])
     assert "cannot be part of a study" in refused(archive, tmp_path)
     assert misplaced(index(directories=("runs", name))) == name
+
+
+def test_directories_nested_too_deep_for_a_path_are_refused(tmp_path):
+    names = ["tables"]
+    for _ in range(1500):
+        names.append(f"{names[-1]}/d")
+    found = index(directories=tuple(names))
+    assert misplaced(found) == names[256]
+    assert "cannot be part of a study" in refused(make(tmp_path / "x", [index_item(found)]), tmp_path)
 
 
 def test_nothing_is_written_through_a_link(tmp_path):

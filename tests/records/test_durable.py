@@ -144,6 +144,23 @@ def test_removing_touches_nothing_outside(tmp_path):
     assert tmp_path.stat().st_mode & 0o777 == 0o755
 
 
+@pytest.mark.parametrize(("depth", "name"), [(1500, "d"), (40, "n" * 250)])
+def test_what_is_nested_deeper_than_a_path_is_long_is_removed(tmp_path, depth, name):
+    at = os.open(tmp_path, os.O_RDONLY)
+    for _ in range(depth):
+        os.mkdir(name, dir_fd=at)
+        below = os.open(name, os.O_RDONLY, dir_fd=at)
+        os.close(at)
+        at = below
+    os.symlink(tmp_path / "kept", "link", dir_fd=at)
+    os.close(os.open("file", os.O_CREAT | os.O_WRONLY, dir_fd=at))
+    os.fchmod(at, 0)
+    os.close(at)
+    (tmp_path / "kept").write_text("x")
+    assert remove_tree(tmp_path / name)
+    assert os.listdir(tmp_path) == ["kept"]
+
+
 def test_links_in_a_published_directory_are_kept_and_not_followed(tmp_path):
     scratch = scratch_name(tmp_path / "out")
     scratch.mkdir()

@@ -129,6 +129,13 @@ def test_absurd_headers_are_refused_before_they_are_read(tmp_path: Path) -> None
         extract(io.BytesIO(info.tobuf(tarfile.GNU_FORMAT)), tmp_path / "t")
 
 
+@pytest.mark.parametrize("name", ["/".join("d" * 3000), "/".join(["n" * 250] * 20)])
+def test_what_no_path_of_the_host_could_name_is_left_out(tmp_path: Path, name: str) -> None:
+    stream = archive((member(name), b"x"), (member(f"{name}/d", tarfile.DIRTYPE), b""), (member("kept"), b"x"))
+    assert extract(stream, tmp_path / "t").skipped == [name, f"{name}/d"]
+    assert [path.name for path in (tmp_path / "t").iterdir()] == ["kept"]
+
+
 def test_a_sparse_terabyte_is_left_out(tmp_path: Path) -> None:
     info = tarfile.TarInfo("hole")
     info.pax_headers = {"GNU.sparse.major": "0", "GNU.sparse.minor": "1", "GNU.sparse.map": "0,1"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import os
 import posixpath
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,6 +23,8 @@ TOPS = (LOCK_FILE, STUDY_FILE, RETIRED, "report", "runs", "tables", "tasks")
 """A study's own names in its directory; whatever else lies there is its owner's and stays there."""
 _BY_TOP = {"tables": Part.TABLES, "report": Part.REPORT}
 _RUN_DEPTH = {"runs": 2, RETIRED: 2}
+MAX_DEPTH, MAX_NAME_BYTES, MAX_PART_BYTES = 256, 3000, 255
+"""Of a path in an archive that is taken in: what a file system and a path can hold."""
 RETIRED_TASKS = f"{RETIRED}/tasks"
 """Where prepared tasks lie that the study no longer names: `<task>__<first 8 of its hash>/`."""
 SHELVED_TASK, SHELVED_RECORD = "prepared", "task.json"
@@ -166,6 +169,9 @@ def misplaced(index: ArchiveIndex) -> str | None:
         fine = (
             name not in seen
             and spell("/".join(parts)) == name
+            and len(parts) <= MAX_DEPTH
+            and len(os.fsencode("/".join(parts))) <= MAX_NAME_BYTES
+            and all(len(os.fsencode(part)) <= MAX_PART_BYTES for part in parts)
             and parts[0] in TOPS
             and all(part not in ("", ".", "..") and "\0" not in part and "/" not in part for part in parts)
             and (len(parts) == 1 or name.rpartition("/")[0] in folders)

@@ -178,10 +178,33 @@ def remove_tree(path: Path) -> bool:
         else:
             Path(name).unlink(missing_ok=True)
 
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError, RecursionError):
         shutil.rmtree(path, onexc=unlock)
-    shutil.rmtree(path, ignore_errors=True)
+    if path.is_dir() and not path.is_symlink():
+        _remove_deep(path)
     return not path.exists()
+
+
+def _remove_deep(path: Path) -> None:
+    """Remove a directory, as far as it goes, that is nested deeper than a path is long: parts move up to its top."""
+    waiting = [path]
+    while waiting:
+        folder = waiting.pop()
+        with contextlib.suppress(OSError):
+            folder.chmod(0o700)
+            with os.scandir(folder) as listed:
+                entries = list(listed)
+            for entry in entries:
+                with contextlib.suppress(OSError):
+                    if entry.is_dir(follow_symlinks=False):
+                        Path(entry).chmod(0o700)
+                        waiting.append(Path(entry).rename(path / f"{SCRATCH_PREFIX}{secrets.token_hex(6)}"))
+                    else:
+                        Path(entry).unlink()
+            if folder != path:
+                folder.rmdir()
+    with contextlib.suppress(OSError):
+        path.rmdir()
 
 
 def is_scratch(path: Path) -> bool:

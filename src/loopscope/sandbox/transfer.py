@@ -13,6 +13,8 @@ from typing import IO, Self
 from loopscope.sandbox.errors import TransferError, TransferTooLarge
 
 MAX_HEADER_BYTES = 1 << 20
+MAX_DEPTH, MAX_NAME_BYTES = 100, 2000
+"""Of a member that is unpacked: what is longer could not be named by a path on the host, and so not even be removed."""
 _CHUNK = 1 << 20
 
 
@@ -80,7 +82,7 @@ class Unpacked:
     files: int = 0
     size: int = 0
     skipped: list[str] = field(default_factory=list)
-    """Members left out: special files, links that lead elsewhere, names that would leave the target."""
+    """Members left out: special files, links that lead elsewhere, names too long or that would leave the target."""
 
 
 @dataclass
@@ -210,7 +212,8 @@ def unpack(stream: IO[bytes], target: Path, *, label: str, max_bytes: int, max_f
             job.result.files += 1
             if job.result.files > max_files:
                 raise TransferTooLarge(f"{label} (number of files)", max_files)
-            if ".." in parts or info.name.startswith("/") or info.issparse():
+            is_long = len(parts) > MAX_DEPTH or len(info.name.encode("utf-8", "surrogateescape")) > MAX_NAME_BYTES
+            if is_long or ".." in parts or info.name.startswith("/") or info.issparse():
                 job.result.skipped.append(info.name)
             elif info.isreg():
                 job.regular(tar, info, parts)
