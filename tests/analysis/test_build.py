@@ -39,6 +39,9 @@ def test_outcome_counts_what_is_missing_and_never_takes_it_for_zero(made):
     (b,) = rows(found, "outcome", agent="b", category="overall")
     assert (b["avg_at_k"], b["n_missing"]) == (0.5, 3)
     assert "4 of 8 rollouts have no record yet" in found.summary.warnings[-1]
+    (made.path / "runs/t__a__s2/record.json").write_text("{")
+    again = analyze(made.path).summary.warnings
+    assert "4 of 8 rollouts have no record yet" in again[-1], "one that is left out has a record"
 
 
 def test_a_run_with_a_dip(made):

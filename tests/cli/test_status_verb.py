@@ -104,3 +104,13 @@ def test_the_study_file_stands_for_its_directory(cli, root):
     (root / "s.yaml").write_text(STUDY % 6)
     assert "../s.yaml: changed since the last `loopscope run` (agents)" in cli("status", "s.yaml").stderr
     assert "no study here" in cli("analyze", "toy/task.toml", check=2).stderr
+
+
+def test_status_promises_nothing_that_run_refuses(cli, root):
+    plan(root)
+    assert "another run does 4 rollouts and verifies 0 known states" in cli("status", "s").stdout
+    (root / "s/tasks/toy/instruction.md").write_text("other\n")
+    text = cli("status", "s", check=1).stdout
+    assert "damaged: tasks/toy: was changed after it was prepared" in text
+    assert "another run does" not in text
+    assert "`loopscope study verify s`" in text

@@ -75,6 +75,24 @@ def test_every_state_has_its_reason_and_its_next_step(root):
     assert found.has_failed
 
 
+def test_a_changed_task_is_what_the_next_run_refuses(root):
+    plan(root)
+    assert study_status(root / "s").next.refused == ()
+    text = (root / "s/tasks/toy/instruction.md").read_text()
+    (root / "s/tasks/toy/instruction.md").write_text(text + "more\n")
+    found = study_status(root / "s")
+    assert found.has_failed
+    assert found.next.refused[0].startswith("tasks/toy: was changed")
+    with pytest.raises(StudyError):
+        plan(root)
+    (root / "s/tasks/toy/instruction.md").write_text(text)
+    record = root / "s/tasks/toy.json"
+    record.write_text(record.read_text().replace("toy", "tay", 1))
+    assert study_status(root / "s").next.refused[0].startswith("tasks/toy.json: ")
+    with pytest.raises(StudyError):
+        plan(root)
+
+
 def test_a_study_without_failures_has_none_although_it_waits(root):
     plan(root)
     found = study_status(root / "s")

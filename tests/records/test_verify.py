@@ -192,7 +192,7 @@ def test_a_deleted_run_directory_is_named_and_can_be_run_again(study):
     (finding,) = check(study).findings
     assert (finding.severity, finding.place) == (Severity.INCOMPLETE, RUN)
     assert "loopscope run" in finding.remedy
-    assert "1 of 2 rollouts have no record yet" in analyze(study).summary.warnings[0]
+    assert "1 of 2 rollouts has no record yet" in analyze(study).summary.warnings[0]
 
 
 def test_a_lost_repository_is_one_line(study):

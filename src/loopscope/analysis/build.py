@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -17,6 +17,7 @@ from loopscope.models import PreparedTask, StateScore, StudySpec
 from loopscope.models.tables import AgentSummary, StudySummary, TaskSummary
 from loopscope.records import RecordError, StudyError, StudyStore, write_bytes, write_model
 from loopscope.records.settled import settled_study
+from loopscope.records.store import run_id_of
 
 
 @dataclass(frozen=True)
@@ -46,9 +47,8 @@ def analyze(directory: Path, notify: Callable[[int, int, str], None] = lambda do
     warnings = [*changed, *warnings]
     planned, finals = _finals(spec, tasks, runs)
     warnings += _silent_verifiers(runs)
-    missing = planned - len(runs)
-    if missing > 0:
-        warnings.append(f"{missing} of {planned} rollouts have no record yet; `loopscope run` does them")
+    if warning := _unrecorded(store, spec, tasks, planned):
+        warnings.append(warning)
     categories = {name: task.info.category for name, task in tasks.items()}
     frames = study_tables(runs, finals, categories)
     summary = _summary(spec, tasks, runs, planned, warnings)
@@ -102,6 +102,16 @@ def _finals(spec: StudySpec, tasks: dict[str, PreparedTask], runs: list[RunAnaly
     planned = {(agent.label, task, seed) for agent in spec.agents for task in tasks for seed in spec.seeds}
     keys = sorted(planned | found.keys())
     return len(keys), [(agent, task, found.get((agent, task, seed))) for agent, task, seed in keys]
+
+
+def _unrecorded(store: StudyStore, spec: StudySpec, tasks: Iterable[str], planned: int) -> str | None:
+    """How many planned rollouts have no record; those that are left out have one, and were told one by one."""
+    ids = [run_id_of(task, agent.label, seed) for agent in spec.agents for task in tasks for seed in spec.seeds]
+    missing = sum(not store.run(run_id).is_recorded for run_id in ids)
+    if not missing:
+        return None
+    has, them = ("has", "it") if missing == 1 else ("have", "them")
+    return f"{missing} of {planned} rollouts {has} no record yet; `loopscope run` does {them}"
 
 
 def _summary(

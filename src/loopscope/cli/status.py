@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from loopscope.cli.console import Exit, err, out, plain, print_json, study_directory, verb
-from loopscope.cli.tables import plain_table
+from loopscope.cli.tables import counted, plain_table
 
 if TYPE_CHECKING:
     from loopscope.engine.status import StudyStatus, UnitStatus
@@ -43,7 +43,7 @@ def _tell(found: StudyStatus, *, every: bool) -> None:
     from loopscope.engine.status import UnitState
 
     quiet = () if every else (UnitState.DONE, UnitState.WAITING, UnitState.RETIRED)
-    rows = [_row(unit) for unit in found.units if unit.state not in quiet]
+    rows = [_row(unit, held=found.held) for unit in found.units if unit.state not in quiet]
     if rows:
         out.print(plain_table(["run", "state", "tries", "scored", "reason", "next"], rows))
     out.print(_holder(found))
@@ -53,14 +53,23 @@ def _tell(found: StudyStatus, *, every: bool) -> None:
         out.print("failed or invalid: " + ", ".join(f"{n} {kind.replace('_', ' ')}" for kind, n in kinds.most_common()))
     lacking = ", ".join(f"{count} {status.replace('_', ' ')}" for status, count in found.unscored.items())
     out.print(f"scores: {found.scored} of {found.states} states" + (f"; without one: {lacking}" if lacking else ""))
+    if found.next.refused:
+        for line in found.next.refused:
+            out.print(f"[red]damaged:[/] {plain(line)}", soft_wrap=True)
+        more = f"`loopscope study verify {plain(found.directory)}` says more"
+        out.print(f"another run refuses until that is mended; {more}", soft_wrap=True)
+        return
     tried = f" ({found.next.again} of them tried before)" if found.next.again else ""
-    out.print(f"another run does {found.next.rollouts} rollouts{tried} and verifies {found.next.states} known states")
+    doer = "the present run is to do" if found.held else "another run does"
+    rollouts, states = counted(found.next.rollouts, "rollout"), counted(found.next.states, "known state")
+    out.print(f"{doer} {rollouts}{tried} and {'verify' if found.held else 'verifies'} {states}")
 
 
-def _row(unit: UnitStatus) -> list[str]:
+def _row(unit: UnitStatus, *, held: bool) -> list[str]:
     scored = f"{unit.scored}/{unit.states}" if unit.states else ""
     reason = f"{unit.ending.replace('_', ' ')}: {unit.reason}" if unit.ending and unit.reason else unit.reason
-    return [plain(text) for text in (unit.run_id, unit.state, str(unit.tries or ""), scored, reason, unit.next)]
+    following = "" if held and unit.next == "run does it" else unit.next
+    return [plain(text) for text in (unit.run_id, unit.state, str(unit.tries or ""), scored, reason, following)]
 
 
 def _holder(found: StudyStatus) -> str:

@@ -14,6 +14,11 @@ if TYPE_CHECKING:  # its libraries take longer to load than most verbs to run
 MISSING = "—"
 
 
+def counted(number: int, what: str) -> str:
+    """`1 rollout`, `2 rollouts`."""
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
 def plain_table(heads: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: bool = False) -> Table:
     """A table without frames; with `numbers`, all but the first column are right-aligned."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)

@@ -16,6 +16,7 @@ from loopscope.engine.kinds import EndingKind, kind_of, main_problem
 from loopscope.engine.policy import Fate, fate_of
 from loopscope.engine.scorecount import MISSING, NO_WORKSPACE, ScoreReader, StateCounts
 from loopscope.engine.shelf import retired_runs
+from loopscope.engine.taskcheck import refused_tasks
 from loopscope.models import (
     PreparedTask,
     Record,
@@ -82,6 +83,8 @@ class NextRun(Record):
     """Of these, tried before."""
     states: int
     """States to verify, among those that are known already."""
+    refused: tuple[str, ...] = ()
+    """Why it would refuse instead, so that nothing of the above is done."""
 
 
 class StudyStatus(Record):
@@ -103,9 +106,9 @@ class StudyStatus(Record):
 
     @property
     def has_failed(self) -> bool:
-        """Whether something needs a person's eye: a failed or invalid unit, or a state whose verification failed."""
+        """Whether something needs a person's eye: a failed or invalid unit or verification, or what `run` refuses."""
         failed = self.counts[UnitState.FAILED] + self.counts[UnitState.INVALID]
-        return bool(failed or set(self.unscored) - {MISSING})
+        return bool(failed or self.next.refused or set(self.unscored) - {MISSING})
 
 
 def study_status(directory: Path) -> StudyStatus:
@@ -139,7 +142,7 @@ def study_status(directory: Path) -> StudyStatus:
         states=sum(unit.states for unit in units),
         scored=sum(unit.scored for unit in units),
         unscored=dict(sorted(unscored.items())),
-        next=_next_run(units),
+        next=_next_run(units, tuple(refused_tasks(store))),
         warnings=warnings,
     )
 
@@ -243,8 +246,8 @@ def _retired(path: Path) -> UnitStatus:
     )
 
 
-def _next_run(units: list[UnitStatus]) -> NextRun:
+def _next_run(units: list[UnitStatus], refused: tuple[str, ...]) -> NextRun:
     again = sum(unit.state is UnitState.FAILED and unit.next == _TRIES_AGAIN for unit in units)
     waiting = sum(unit.state is UnitState.WAITING for unit in units)
     todo = sum(unit.unverified for unit in units)
-    return NextRun(rollouts=waiting + again, again=again, states=todo)
+    return NextRun(rollouts=waiting + again, again=again, states=todo, refused=refused)
