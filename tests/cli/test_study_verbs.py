@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import builtins
+import errno
+import fcntl
 import io
 import json
+import os
 import shutil
 import tarfile
 from pathlib import Path
@@ -162,3 +166,47 @@ def test_what_the_engine_leaves_is_whole_and_goes_on_elsewhere(cli, tmp_path):
     cli("study", "gc", "s", "--workspaces", "--native", "--yes")
     cli("study", "verify", "s")
     assert json.loads(cli("run", "s.yaml", "--json").stdout)["rollouts_done_now"] == 0
+
+
+@pytest.fixture
+def read_only(study: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The study as one meets it who may only read it; root, as whom tests may run, is refused nothing by modes."""
+    (study / ".lock").unlink(missing_ok=True)
+    opened = os.open
+
+    def refuse(path, flags, *args, **kwargs):
+        if flags & (os.O_RDWR | os.O_WRONLY | os.O_CREAT) and Path(os.fsdecode(path)).is_relative_to(study):
+            raise PermissionError(errno.EACCES, "Permission denied", os.fsdecode(path))
+        return opened(path, flags, *args, **kwargs)
+
+    monkeypatch.setattr(os, "open", refuse)
+    monkeypatch.setattr(io, "open", lambda path, mode="r", *a, **k: _open(path, mode, refuse, *a, **k))
+    return study
+
+
+def _open(path, mode, refuse, *args, **kwargs):
+    if not isinstance(path, int) and set(mode) & set("wax+"):
+        os.close(refuse(path, os.O_WRONLY | os.O_CREAT))
+        if "x" in mode:
+            os.unlink(path)
+    return builtins.open(path, mode, *args, **kwargs)
+
+
+def test_a_study_that_one_may_only_read_is_packed_with_a_warning(cli, read_only, tmp_path):
+    done = cli("study", "export", "study", "--out", "elsewhere")
+    assert "may not write there, so it could not be held" in done.stderr
+    assert (tmp_path / "elsewhere").is_file()
+    assert not (read_only / ".lock").exists()
+
+
+def test_the_lock_of_another_s_study_is_shared(cli, read_only):
+    with builtins.open(read_only / ".lock", "w") as lock:
+        assert "could not be held" not in cli("study", "export", "study", "--out", "elsewhere").stderr
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        assert "another loopscope" in error_line(cli("study", "export", "study", "--out", "other", check=2))
+
+
+def test_analyze_without_write_access_names_the_directory_and_the_way(cli, read_only):
+    line = error_line(cli("analyze", "study", check=1))
+    assert "study: this user may not write there" in line
+    assert "loopscope study export study" in line

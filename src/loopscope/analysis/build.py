@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
+from typing import ClassVar
 
 import polars as pl
 
@@ -16,8 +18,9 @@ from loopscope.evidence.prepared import prepared_paths
 from loopscope.models import PreparedTask, StateScore, StudySpec
 from loopscope.models.tables import AgentSummary, StudySummary, TaskSummary
 from loopscope.records import RecordError, StudyError, StudyStore, write_bytes, write_model
+from loopscope.records.durable import is_scratch
 from loopscope.records.settled import settled_study
-from loopscope.records.store import run_id_of
+from loopscope.records.store import MAY_NOT_WRITE, run_id_of
 
 
 @dataclass(frozen=True)
@@ -26,6 +29,13 @@ class Analysis:
 
     summary: StudySummary
     frames: dict[str, pl.DataFrame]
+
+
+class NotWritableError(RecordError):
+    """A study that the caller may only read."""
+
+    midway: ClassVar[bool] = True
+    """This machine is to blame, not what was asked for."""
 
 
 def analyze(directory: Path, notify: Callable[[int, int, str], None] = lambda done, total, name: None) -> Analysis:
@@ -39,7 +49,20 @@ def analyze(directory: Path, notify: Callable[[int, int, str], None] = lambda do
 
     Raises:
         RecordError, StudyError: this is no study, or its study file cannot be read.
+        NotWritableError: the caller may only read it.
     """
+    try:
+        return _analyze(directory, notify)
+    except OSError as error:
+        if error.errno in MAY_NOT_WRITE and error.filename and is_scratch(Path(os.fsdecode(error.filename))):
+            raise NotWritableError(
+                f"{directory}: this user may not write there, where evidence and tables are kept; take a copy: "
+                f"`loopscope study export {directory} --out FILE`, then `loopscope study import FILE --into DIR`"
+            ) from None
+        raise
+
+
+def _analyze(directory: Path, notify: Callable[[int, int, str], None]) -> Analysis:
     store = StudyStore.open(directory)
     spec, changed = settled_study(directory)
     tasks = store.tasks()

@@ -69,6 +69,11 @@ def export(
     file = target or Path(f"{store.path.name}{SUFFIX}")
     with (bars := Bars()).running():
         done = export_study(store, file, tree_hash, left_out=_parts(without), notify=_shown(bars, "export"))
+    if not done.held:
+        err.print(
+            f"[yellow]warning:[/] {plain(str(study))}: this user may not write there, so it could not be held; "
+            "every file was checked, but what a run added meanwhile may be missing"
+        )
     if json:
         print_json(
             {"file": str(done.file), "files": done.files, "bytes": done.bytes, "archive_bytes": done.archive_bytes}

@@ -50,6 +50,8 @@ class Exported:
     bytes: int
     """Of the study's files."""
     archive_bytes: int
+    held: bool = True
+    """Nobody could write to the study meanwhile; False where its directory lets the caller only read."""
 
 
 def export_study(
@@ -63,7 +65,7 @@ def export_study(
     """Write a study into one file, durably, and read it back before it gets its name.
 
     Args:
-        store: the study; nothing may write to it meanwhile, so it is held.
+        store: the study; nothing may write to it meanwhile, so it is held where that is possible.
         target: the file; nothing may lie there.
         task_hash: as for `verify_study`.
         left_out: parts that are not put in.
@@ -75,7 +77,7 @@ def export_study(
     """
     if os.path.lexists(target):
         raise _occupied(target)
-    with store.hold():
+    with store.hold_to_read() as held:
         check = verify_study(store, task_hash, hasher=None)
         if wrong := check.of(Severity.DAMAGED):
             more = f" (and {len(wrong) - 1} more: `loopscope study verify`)" if len(wrong) > 1 else ""
@@ -97,7 +99,7 @@ def export_study(
             _publish(scratch, target)
         finally:
             scratch.unlink(missing_ok=True)
-    return Exported(target, len(index.files), sum(f.size for f in index.files.values()), size)
+    return Exported(target, len(index.files), sum(f.size for f in index.files.values()), size, held)
 
 
 def _occupied(target: Path) -> RecordError:

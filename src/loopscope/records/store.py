@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import time
@@ -22,6 +23,7 @@ LOCK_FILE = "study.lock.json"
 """What the study is resolved to (`StudyLock`)."""
 RETIRED = "retired"
 """Where runs lie that the study no longer names: `<run-id>__<first 8 of its digest>/`, and `tasks/`."""
+MAY_NOT_WRITE = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
 _LOOKED_AT_SEC = (0.001, 0.003, 0.01, 0.03)
 
 
@@ -148,6 +150,40 @@ class StudyStore:
             if not _locked(fd):
                 raise StudyError(f"{self.path}: another loopscope is running this study; wait for it or stop it first")
             yield
+        finally:
+            os.close(fd)
+
+    @contextmanager
+    def hold_to_read(self) -> Iterator[bool]:
+        """Keep other processes from writing while the block runs; also where the caller may only read.
+
+        Yields:
+            False when nobody can be kept away: the study is not the caller's to write, and has no lock to share.
+
+        Raises:
+            StudyError: another process is writing it.
+        """
+        flags = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        try:
+            fd = os.open(self.path / ".lock", os.O_RDWR | os.O_CREAT | flags, 0o644)
+        except OSError as error:
+            if error.errno not in MAY_NOT_WRITE:
+                raise
+            try:
+                fd = os.open(self.path / ".lock", os.O_RDONLY | flags)
+            except OSError:
+                fd = -1
+        if fd < 0:
+            yield False
+            return
+        try:
+            try:
+                fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise StudyError(
+                    f"{self.path}: another loopscope is running this study; wait for it or stop it first"
+                ) from None
+            yield True
         finally:
             os.close(fd)
 
