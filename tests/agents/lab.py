@@ -25,7 +25,7 @@ TASKS = Path(__file__).parent / "tasks"
 
 @asynccontextmanager
 async def sandbox(
-    where: Path, source: Path | None = None, more: str = "", **kwargs: Any
+    where: Path, source: Path | None = None, more: str = "", storage_mb: int | None = None, **kwargs: Any
 ) -> AsyncIterator[BaseEnvironment]:
     """A sandbox whose work dir holds the files of `source`; `more` goes into its Dockerfile."""
     context = where / "environment"
@@ -35,7 +35,9 @@ async def sandbox(
     paths.mkdir()
     if Path("/usr/bin/python3").exists():
         kwargs.setdefault("python_packages", ())
-    environment = LocalEnvironment(context, "task", "task__1__env", paths, EnvironmentConfig(), **kwargs)
+    environment = LocalEnvironment(
+        context, "task", "task__1__env", paths, EnvironmentConfig(storage_mb=storage_mb), **kwargs
+    )
     await environment.start(force_build=False)
     try:
         yield environment

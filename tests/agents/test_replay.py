@@ -142,3 +142,48 @@ def test_missing_state_says_what_to_do(tmp_path: Path) -> None:
     replay = ReplayAgent(logs_dir=tmp_path, state_tar=tmp_path / "none.tar")
     with pytest.raises(RuntimeError, match=r"none\.tar.*cannot be read"):
         in_loop(lambda: replay.run("", None, AgentContext()))  # type: ignore[arg-type]
+
+
+def big_tar(tmp_path: Path) -> Path:
+    return write_tar(tmp_path / "state.tar", *(member(f"f{n}", bytes(1 << 20)) for n in range(80)))
+
+
+@pytest.mark.sandbox
+@pytest.mark.parametrize(("room", "error"), [(64 << 20, StateError), (65 << 20, RuntimeError), (None, RuntimeError)])
+def test_a_full_disk_is_the_states_fault_only_where_it_had_its_room(
+    tmp_path: Path, room: int | None, error: type[Exception]
+) -> None:
+    tar = big_tar(tmp_path)
+
+    async def body() -> None:
+        async with sandbox(tmp_path, storage="tmpfs", storage_mb=64) as env:
+            with pytest.raises(
+                error, match=r"state.tar: could not be unpacked .*its disk is full \(64 MiB\)"
+            ) as caught:
+                await run_agent(agent(tmp_path, tar, room_bytes=room), env)
+            assert "Exiting with failure status" not in str(caught.value)
+
+    in_loop(body)
+
+
+@pytest.mark.sandbox
+def test_a_sandbox_that_streams_stores_no_tar_and_others_keep_none(tmp_path: Path) -> None:
+    tar = write_tar(tmp_path / "state.tar", *(member(f"f{n}", bytes(1 << 20)) for n in range(20)))
+
+    async def body() -> None:
+        async with sandbox(tmp_path, storage="tmpfs", storage_mb=32) as env:
+            await run_agent(agent(tmp_path, tar), env)
+            assert await sh(env, "ls /app | wc -l; stat -c %u f0; ls -A /tmp") == "20\n0\n"
+
+            class Plain:
+                """The same sandbox as one that cannot stream."""
+
+                upload_file, exec = env.upload_file, env.exec
+
+            with pytest.raises(Exception, match="its disk is full"):
+                await run_agent(agent(tmp_path, tar), Plain())  # type: ignore[arg-type]
+            little = write_tar(tmp_path / "little.tar", member("one"))
+            await run_agent(agent(tmp_path, little), Plain())  # type: ignore[arg-type]
+            assert await sh(env, "ls /app; ls -A /tmp") == "one\n"
+
+    in_loop(body)

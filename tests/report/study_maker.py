@@ -17,7 +17,18 @@ from dulwich.repo import Repo
 from study_shape import HOSTILE, START, Row, Study
 from study_tables import run_row, write_tables
 
-from loopscope.models import Commit, CommitOrigin, Problem, RunRecord, RunStatus, StateScore, Usage, Verification
+from loopscope.models import (
+    Commit,
+    CommitOrigin,
+    Limit,
+    LimitState,
+    Problem,
+    RunRecord,
+    RunStatus,
+    StateScore,
+    Usage,
+    Verification,
+)
 from loopscope.models import VerificationStatus as Ended
 from loopscope.records import StudyStore, write_model
 
@@ -81,6 +92,7 @@ def _run(
             seed=seed,
             status=RunStatus.ENVIRONMENT_ERROR if failed else RunStatus.DEADLINE,
             problems=(problem,) if failed else (),
+            limits={"memory": Limit(state=LimitState.ENFORCED, means="cgroup v2", value=1 << 30, peak=1 << 30, hits=1)},
             started_at=START,
             finished_at=START + timedelta(minutes=2),
             timings={"agent_sec": 75.0, "total_sec": 81.5},

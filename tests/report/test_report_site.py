@@ -60,6 +60,8 @@ def test_every_run_has_a_page_with_its_commits(built: Built) -> None:
             assert f"commit-{row.position + 1}" in page.values("id")
             assert row.subject in page.text
             assert row.gate_reason in page.text
+        assert "Memory limit of 1.0 GiB met once: a process was killed." in page.text
+        assert "peak 1.0 GiB of 1.0 GiB; met: once" in page.text
 
 
 @pytest.mark.parametrize("shape", ["plain", pytest.param("wide", marks=pytest.mark.slow), "hostile", "calm", "empty"])

@@ -115,7 +115,7 @@ class ReplayAgent(BaseAgent):
         """The error to raise: of the state, or of what is no fault of its own (a sandbox that is gone, say)."""
         said = [line for line in (result.stderr or result.stdout or "").splitlines() if line.strip()]
         telling = [line for line in said if _LAST_WORDS not in line] or said or ["no output"]
-        full = next((line for line in telling if any(word in line for word in _FULL)), None)
+        full = next((line for word in _FULL for line in telling if word in line), None)
         words = f"{self._state_tar.name}: could not be unpacked in the sandbox: {full or telling[-1]}"
         if full:
             words += ": its disk is full"
