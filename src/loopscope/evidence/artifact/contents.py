@@ -1,0 +1,101 @@
+"""What files hold: their text where it is known, else a name for the version that they are in."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass, field
+
+_LINE = re.compile(r" *(\d+)(?:→|\t|: )(.*)")
+_MAX_TEXT = 4 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """One content of a file. Versions of equal id are the same content."""
+
+    id: str
+    text: str | None = None
+
+
+def known(text: str) -> Version:
+    """The version that is this text. A last line counts the same with and without its line feed."""
+    text = text[:_MAX_TEXT]
+    return Version("text:" + _digest(text.rstrip("\n")), text)
+
+
+def derived(base: Version, *operation: str) -> Version:
+    """What an operation whose effect is not computed makes of a version: the same of the same, always."""
+    return Version("made:" + _digest(base.id, *operation))
+
+
+def unknown(*origin: str) -> Version:
+    """A content of which only the origin is known."""
+    return Version("from:" + _digest(*origin))
+
+
+def initial(name: str) -> Version:
+    """A file as it was before anything was seen of it."""
+    return Version(f"initial:{name}")
+
+
+def _digest(*parts: str) -> str:
+    whole = hashlib.sha256()
+    for part in parts:
+        whole.update(part.encode("utf-8", "surrogatepass"))
+        whole.update(b"\0")
+    return whole.hexdigest()[:16]
+
+
+@dataclass
+class Files:
+    """Versions of files by name, and which versions turned out to be the same."""
+
+    versions: dict[str, Version] = field(default_factory=dict)
+    same: dict[str, str] = field(default_factory=dict)
+    """From the id of a version whose text became known later to the id of that text."""
+    texts: dict[str, str] = field(default_factory=dict)
+    """Texts that became known later, by the id of the version."""
+
+    def get(self, name: str) -> Version:
+        """The present version; that at the start where nothing has changed it."""
+        version = self.versions.get(name) or initial(name)
+        text = self.texts.get(version.id)
+        return known(text) if text is not None else version
+
+    def learn(self, name: str, text: str) -> None:
+        """The whole text of a file was shown."""
+        version = self.versions.get(name) or initial(name)
+        if version.text is None and version.id not in self.texts:
+            self.texts[version.id] = text
+            self.same[version.id] = known(text).id
+
+    def canonical(self, id: str) -> str:
+        """The id by which a version is known by the end."""
+        return self.same.get(id, id)
+
+
+def replaced(base: Version, old: str, new: str, every: bool) -> Version | None:
+    """A version with a piece of its text replaced; None when the piece is not there."""
+    if base.text is None:
+        return derived(base, "replace", old, new, str(every))
+    if not old:
+        return known(new) if not base.text else None
+    if old not in base.text:
+        return None
+    return known(base.text.replace(old, new) if every else base.text.replace(old, new, 1))
+
+
+def shown_whole(text: str) -> str | None:
+    """The text of a file out of a numbered listing that begins with its first line; None when it is no such listing."""
+    lines = []
+    for number, line in enumerate(text.split("\n"), 1):
+        found = _LINE.fullmatch(line)
+        if found is None:
+            if line.strip() and not line.lstrip().startswith("<"):
+                return None
+            break
+        if int(found[1]) != number:
+            return None
+        lines.append(found[2])
+    return "\n".join(lines) + "\n" if lines else None

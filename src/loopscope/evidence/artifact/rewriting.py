@@ -1,0 +1,154 @@
+"""Programs that rewrite files: `sed` scripts that can be computed, and scripts that show what they write."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator, Sequence
+
+from loopscope.evidence.artifact.contents import Version, derived, known
+from loopscope.evidence.artifact.scope import ArtifactScope
+
+_COMMAND = re.compile(
+    r"(?:(?P<first>\d+|\$)(?:,(?P<last>\d+|\$))?|/(?P<match>(?:[^/\\\n]|\\.)+)/)?\s*"
+    r"(?:(?P<delete>d)|s(?P<mark>[/|#,@!])(?P<old>(?:(?!(?P=mark))[^\\\n]|\\.)*)(?P=mark)"
+    r"(?P<new>(?:(?!(?P=mark))[^\\\n]|\\.)*)(?P=mark)(?P<flags>g?))"
+)
+_MAX_TEXT = 1 << 20
+_DIFFERENT = re.compile(
+    r"[*+?}]\)?[*+?{]|(?<!\\)\||(?<!\\)\{(?!\d{1,3}(?:,\d{0,3})?\})|(?:^|[(^])[*+?{)]"
+    r"|(?<!\\)[$^](?=[*+?{])|(?<=.)\^|\$(?=.)|\[[^\]]*(?:\[|--|&&|~~|\|\|)"
+)
+"""What Python and POSIX read differently, or one of them refuses."""
+_WRITES = re.compile(
+    r"""open\([^)\n]*['"](?:w|a|r\+|w\+|wb|x)['"]|\.write_text\(|\.write_bytes\(|\bshutil\.|\bos\.(?:rename|replace)\(|"""
+    r"""\bfileinput\b|writeFileSync|File\.write|open\s*\(?\s*\w+\s*,\s*['"]>"""
+)
+_LITERAL_WRITE = re.compile(
+    r"""open\(\s*[rbf]?['"]([^'"\n]+)['"]\s*,\s*(?:mode\s*=\s*)?['"](?:w|a|r\+|w\+|wb|x)"""
+    r"""|Path\(\s*['"]([^'"\n]+)['"]\s*\)\.write_(?:text|bytes)\("""
+)
+_NAME = re.compile(r"[\w./-]+\.\w{1,4}")
+
+
+def sed(base: Version, scripts: Sequence[str], *, extended: bool = False) -> Version:
+    """What `sed -i` makes of a version: computed where text and script allow it, else only named.
+
+    Args:
+        base: the version before.
+        scripts: the scripts that are applied to each line, in order.
+        extended: whether expressions are extended ones (`-E`, `-r`).
+    """
+    text = base.text
+    for script in scripts:
+        for part in _parts(script):
+            text = sed_text(text, part, extended) if text is not None else None
+    return known(text) if text is not None else derived(base, "sed", *scripts)
+
+
+def _parts(script: str) -> list[str]:
+    """The commands of a script, where each stands on its own."""
+    pieces = [piece.strip() for piece in re.split(r";|\n", script) if piece.strip()]
+    return pieces if all(_COMMAND.fullmatch(piece) for piece in pieces) else [script.strip()]
+
+
+def sed_text(text: str, command: str, extended: bool) -> str | None:
+    """What one command of `sed` makes of a text; None when it is none of those that are computed: `s` and `d`."""
+    found = _COMMAND.fullmatch(command)
+    if found is None or len(text) > _MAX_TEXT:
+        return None
+    ending = text.endswith("\n")
+    lines = text.removesuffix("\n").split("\n") if text else []
+    chosen = _chosen(lines, found["first"], found["last"], found["match"], extended)
+    if chosen is None:
+        return None
+    if found["delete"]:
+        kept = [line for number, line in enumerate(lines) if number not in chosen]
+        return "\n".join(kept) + ("\n" if kept and ending else "")
+    pattern = _expression(found["old"], extended)
+    if pattern is None or re.search(r"\\[^&/n\d\\t.*\[\]\"|#]", found["new"]):
+        return None
+    flags = found["flags"]
+    references = [int(digit) for digit in re.findall(r"\\(\d)", found["new"])]
+    if max(references, default=0) > pattern.groups or ("g" in flags and pattern.search("")):
+        return None
+    count = 0 if "g" in flags else 1
+    try:
+        for number in chosen:
+            lines[number] = pattern.sub(lambda match: _expanded(match, found["new"]), lines[number], count=count)
+    except (re.error, IndexError):
+        return None
+    return "\n".join(lines) + ("\n" if ending else "")
+
+
+def _chosen(
+    lines: list[str], first: str | None, last: str | None, match: str | None, extended: bool
+) -> list[int] | None:
+    """Numbers of the lines that an address chooses, from 0."""
+    if match is not None:
+        pattern = _expression(match, extended)
+        return None if pattern is None else [number for number, line in enumerate(lines) if pattern.search(line)]
+    if first is None:
+        return list(range(len(lines)))
+    begin = len(lines) if first == "$" else int(first)
+    end = begin if last is None else len(lines) if last == "$" else max(int(last), begin)
+    return list(range(max(begin - 1, 0), min(end, len(lines))))
+
+
+def _expression(text: str, extended: bool) -> re.Pattern[str] | None:
+    """A POSIX expression as a Python one; None where the two may differ."""
+    if not text or len(text) > 500 or re.search(r"\[\[[:.=]|\[[^\]]*\\|\\[<>`'wWsSbBn0-9]|\*\*|\+\+|\[\^?\]", text):
+        return None
+    translated = text if extended else re.sub(r"\\([(){}+?|])|([(){}+?|])", _swapped, text)
+    if re.match(r"\^?\*", text) or _DIFFERENT.search(translated):
+        return None
+    try:
+        return re.compile(translated.replace("\\/", "/"))
+    except re.error:
+        return None
+
+
+def _swapped(match: re.Match[str]) -> str:
+    """In basic expressions `\\(` groups and `(` is itself; in Python it is the other way round."""
+    return match[1] if match[1] else "\\" + match[2]
+
+
+def _expanded(match: re.Match[str], new: str) -> str:
+    def value(found: re.Match[str]) -> str:
+        if found[0] == "&":
+            return match[0]
+        mark = found[1]
+        if mark.isdigit():
+            return match[int(mark)] or ""
+        return {"n": "\n", "t": "\t"}.get(mark, mark)
+
+    return re.sub(r"\\(.)|&", value, new)
+
+
+def rewritten(text: str, scope: ArtifactScope) -> Iterator[str]:
+    """The artifact files that a script's text shows it to write.
+
+    Where every place that writes names its file, these are taken; where some do not, every artifact file that the text
+    names counts, since a change that is missed is worse than one that is supposed.
+    """
+    bases = {posixpath.basename(name) for name in scope.files}
+    if not any(base in text for base in bases):
+        return
+    places = len(_WRITES.findall(text))
+    if not places:
+        return
+    literal = [first or second for first, second in _LITERAL_WRITE.findall(text)]
+    if len(literal) >= places:
+        names = [name for name in literal if scope.name(name)]
+    else:
+        names = [
+            name
+            for name in _NAME.findall(text)
+            if posixpath.basename(name) in bases and not name.startswith("/tmp/")  # noqa: S108
+        ]
+    seen: set[str] = set()
+    for name in names:
+        key = scope.name(name)
+        if key is not None and key not in seen:
+            seen.add(key)
+            yield name

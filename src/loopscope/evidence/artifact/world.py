@@ -1,0 +1,130 @@
+"""The files of a run while it is followed: contents, repository, and what was built from which state."""
+
+from __future__ import annotations
+
+import fnmatch
+import posixpath
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from loopscope.evidence.artifact.contents import Files, Version, initial
+from loopscope.evidence.artifact.repository import Repository
+from loopscope.evidence.artifact.scope import ArtifactScope
+
+Snapshot = tuple[tuple[str, str], ...]
+"""Names and version ids of the artifact files that differ from the start."""
+GONE = Version("gone")
+"""A file that was removed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """What was built, and from which state."""
+
+    snapshot: Snapshot
+    number: int
+    """Later ones are greater."""
+    certain: bool
+    index: int
+    """Of the message that built it."""
+
+
+@dataclass
+class World:
+    """What is known at one point of a run."""
+
+    scope: ArtifactScope
+    files: Files = field(default_factory=Files)
+    repository: Repository = field(default_factory=Repository)
+    products: dict[str, Product] = field(default_factory=dict)
+    """By path; a path that ends with `/` stands for everything below it that has none of its own."""
+    builds: int = 0
+    _snapshot: Snapshot | None = None
+    _names: dict[str, str | None] = field(default_factory=dict)
+
+    def name(self, path: str | None) -> str | None:
+        """The artifact file that a path means."""
+        if path is None:
+            return None
+        if path not in self._names:
+            self._names[path] = self.scope.name(path)
+        return self._names[path]
+
+    def key(self, path: str) -> str:
+        """By which name `files` knows a path: the artifact's own, else the path."""
+        return self.name(path) or path
+
+    def working(self) -> dict[str, Version]:
+        """The artifact files that anything has happened to."""
+        return {name: version for name, version in self.files.versions.items() if self.is_artifact(name)}
+
+    def is_artifact(self, key: str) -> bool:
+        """Whether a key of `files` is an artifact file."""
+        return key in self.scope.files or self.name(key) == key
+
+    def snapshot(self) -> Snapshot:
+        """The present state of the artifact."""
+        if self._snapshot is None:
+            self._snapshot = snapshot_of(self.working())
+        return self._snapshot
+
+    def put(self, key: str, version: Version) -> None:
+        """Give a file that `files` knows by this name a content."""
+        self.files.versions[key] = version
+        self._snapshot = None
+
+    def set(self, path: str, version: Version) -> str | None:
+        """Give a file a content. Returns its name if it belongs to the artifact and this changes it."""
+        key = self.key(path)
+        before = self.files.get(key)
+        self.put(key, version)
+        return key if self.is_artifact(key) and before.id != version.id else None
+
+    def built(self, path: str, index: int, *, certain: bool) -> None:
+        """Note that something was built from the present state."""
+        self.builds += 1
+        self.products[path] = Product(self.snapshot(), self.builds, certain, index)
+
+    def product(self, path: str) -> Product | None:
+        """What a program at a path was built from: the latest build that made it, or everything around it."""
+        found = [self.products[path]] if path in self.products else []
+        place = posixpath.dirname(path)
+        while place and place != "/":
+            if f"{place}/" in self.products:
+                found.append(self.products[f"{place}/"])
+            place = posixpath.dirname(place)
+        if "./" in self.products and not path.startswith("/"):
+            found.append(self.products["./"])
+        return max(found, key=lambda product: product.number, default=None)
+
+    def copy(self, source: str, target: str) -> str | None:
+        """Copy a file, and what it is known to be built from."""
+        product = self.products.get(source)
+        if product is not None:
+            self.products[target] = product
+        return self.set(target, self.files.get(self.key(source)))
+
+    def remove(self, path: str) -> str | None:
+        """Remove a file."""
+        self.products.pop(path, None)
+        key = self.key(path)
+        if key in self.scope.files or not self.is_artifact(key):
+            return self.set(path, GONE)
+        self._snapshot = None
+        # A file that the task does not name was the agent's own: without it, all is as before it came.
+        return key if self.files.versions.pop(key, None) is not None else None
+
+    def expand(self, path: str) -> Iterator[str]:
+        """The known files that a path with wildcards means; itself when it has none."""
+        if not any(mark in path for mark in "*?["):
+            yield path
+            return
+        for name in sorted({*self.scope.files, *self.files.versions}):
+            full = name if name.startswith("/") or self.scope.root is None else posixpath.join(self.scope.root, name)
+            if fnmatch.fnmatchcase(full, path) or fnmatch.fnmatchcase(name, path):
+                yield full
+
+
+def snapshot_of(tree: dict[str, Version]) -> Snapshot:
+    """The snapshot that a set of files makes."""
+    return tuple(sorted((name, version.id) for name, version in tree.items() if version.id != initial(name).id))

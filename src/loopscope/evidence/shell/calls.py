@@ -1,0 +1,206 @@
+"""Shell calls of a thread: scripts, working directories, and outputs, those that are fetched later too."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from loopscope.evidence.shell.commands import Script, SimpleCommand, resolve
+from loopscope.evidence.shell.parse import parse
+from loopscope.evidence.shell.scripts import expand
+from loopscope.transcripts.canonical import Call, ToolKind
+
+_KEEPS_DIRECTORY = frozenset(["Bash", "bash", "shell_session"])
+"""Tools whose shell lives on between calls, so that `cd` lasts."""
+_NO_CD = re.compile(r"cd: .*(?:No such file|Not a directory|Permission denied)")
+_RESET = re.compile(r"Shell cwd was reset to (\S+)")
+_TASK_FILE = re.compile(r"/tasks/([\w-]{1,100})\.output\b")
+_READERS = frozenset(["cat", "tail", "head", "grep", "egrep", "less", "sed", "awk", "rg"])
+_SYNTAX = re.compile(r"^\S*(?:bash|sh)\S*: (?:eval: |-c: )?line \d+: (?:syntax error|unexpected EOF)", re.MULTILINE)
+_KILLED = frozenset([124, 130, 137, 143, 144])
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """A piece of what a command printed."""
+
+    index: int
+    """Of the message that shows it."""
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShellCall:
+    """A call of a shell tool, read."""
+
+    position: int
+    """Among the thread's calls."""
+    call: Call
+    script: Script
+    outputs: tuple[Output, ...]
+    """Its result, then what was fetched later, by tools for background commands or out of the files that it wrote."""
+    exit_code: int | None
+    """As stated, here or by what fetched the output later."""
+
+    @property
+    def index(self) -> int:
+        """Index of the message that called."""
+        return self.call.index
+
+    @property
+    def text(self) -> str:
+        """All that it is known to have printed."""
+        return "\n".join(output.text for output in self.outputs)
+
+    @property
+    def shown(self) -> str:
+        """What its own result shows."""
+        return self.outputs[0].text if self.outputs else ""
+
+    @property
+    def succeeded(self) -> bool | None:
+        """Whether the last command's exit code was 0; None when nothing tells.
+
+        Claude Code's shell tool states only failures: a result without one is a success, unless the command goes on in
+        the background.
+        """
+        if self.exit_code is not None:
+            return self.exit_code == 0
+        result = self.call.result
+        if result is None or result.is_error or self.call.background is not None:
+            return None if result is None or not result.is_error else False
+        return True if self.call.tool == "Bash" else None
+
+    @property
+    def killed(self) -> bool:
+        """Whether a signal or a time limit ended it."""
+        return self.exit_code in _KILLED
+
+    @property
+    def died_at(self) -> int | None:
+        """Order of the command by which the script killed its own shell: `pkill -f` finds the words in it, too."""
+        if not self.killed:
+            return None
+        text = self.call.command or ""
+        for command in self.script.commands:
+            if command.program == "pkill" and any(item.startswith("-") and "f" in item for item in command.arguments):
+                pattern = command.arguments[-1]
+                if pattern in text:
+                    return command.order
+        return None
+
+    def unreached(self, command: SimpleCommand) -> str | None:
+        """Why a command was surely not run; None where nothing says so."""
+        if self.succeeded is False and _SYNTAX.search(self.shown):
+            return "the shell could not read the script"
+        died = self.died_at
+        return "the script killed its own shell before it" if died is not None and command.order > died else None
+
+
+def shell_calls(calls: Sequence[Call], cwd: str | None = None) -> list[ShellCall]:
+    """The shell calls of one thread, in order.
+
+    Args:
+        calls: all calls of the thread.
+        cwd: where its shell starts, `.` when the log does not tell.
+    """
+    start = cwd or "."
+    where: str | None = start
+    found: list[ShellCall] = []
+    running: dict[str, int] = {}
+    texts: dict[str, str] = {}
+    for position, call in enumerate(calls):
+        if call.kind is ToolKind.SHELL and call.command:
+            own = call.arguments.get("workdir") or call.arguments.get("cwd")
+            begin = resolve(where, own) if isinstance(own, str) and own else where
+            shell = _shell_call(position, call, begin, texts)
+            if call.background:
+                running[call.background] = len(found)
+            found.append(shell)
+            where = _after(shell, begin) if call.tool in _KEEPS_DIRECTORY else start
+            _read_task_file(found, running, shell)
+        elif call.kind is ToolKind.WRITE and call.path and call.path.endswith((".sh", ".bash")):
+            content = call.arguments.get("content", call.arguments.get("file_text"))
+            if isinstance(content, str):
+                texts[call.path] = content
+        elif call.kind is ToolKind.SHELL_OUTPUT and call.background in running and call.result:
+            _join(found, running[call.background], Output(call.result.index, call.result.text), call.result.exit_code)
+    return _with_files(found, calls, running)
+
+
+def _shell_call(position: int, call: Call, cwd: str | None, texts: dict[str, str]) -> ShellCall:
+    result = call.result
+    outputs = (Output(result.index, result.text),) if result else ()
+    script = expand(parse(call.command or "", cwd), texts)
+    return ShellCall(position, call, script, outputs, result.exit_code if result else None)
+
+
+def _after(shell: ShellCall, before: str | None) -> str | None:
+    """Where the next call starts."""
+    reset = _RESET.search(shell.shown[-400:])
+    if reset:
+        return reset[1]
+    # Claude Code notes the directory only behind a command that succeeded.
+    if shell.succeeded is False or _NO_CD.search(shell.shown) or shell.call.background:
+        return before
+    return shell.script.cwd
+
+
+def _join(found: list[ShellCall], at: int, output: Output, exit_code: int | None = None) -> None:
+    shell = found[at]
+    code = exit_code if exit_code is not None else shell.exit_code
+    found[at] = replace(shell, outputs=(*shell.outputs, output), exit_code=code)
+
+
+def _read_task_file(found: list[ShellCall], running: dict[str, int], shell: ShellCall) -> None:
+    """Claude Code keeps the output of a background command in a file, which agents read with the shell."""
+    if "/tasks/" not in (shell.call.command or "") or not shell.outputs:
+        return
+    for name in dict.fromkeys(_TASK_FILE.findall(shell.call.command or "")):
+        if name in running and running[name] != len(found) - 1:
+            _join(found, running[name], shell.outputs[0])
+
+
+def written_files(command: SimpleCommand) -> Iterator[str]:
+    """Files that take a command's standard output, of itself or of the `tee` behind it."""
+    for redirect in command.redirects:
+        if redirect.writes and (path := command.path(redirect.target.text)):
+            yield path
+    if command.program == "tee":
+        for name in command.arguments:
+            if not name.startswith("-") and (path := command.path(name)):
+                yield path
+
+
+def _with_files(found: list[ShellCall], calls: Sequence[Call], running: Mapping[str, int]) -> list[ShellCall]:
+    """Join what is read out of a log file to the command that last wrote it."""
+    writers: dict[str, int] = {}
+    number_at = {shell.position: number for number, shell in enumerate(found)}
+    for position, call in enumerate(calls):
+        number = number_at.get(position)
+        if number is not None:
+            shell = found[number]
+            for path in dict.fromkeys(_read_files(shell.script)):
+                if path in writers and writers[path] != number and shell.outputs:
+                    _join(found, writers[path], shell.outputs[0])
+            for command in shell.script.commands:
+                if command.program not in ("cat", "echo", "printf"):
+                    writers.update(dict.fromkeys(written_files(command), number))
+        elif call.kind is ToolKind.READ and call.path and call.result:
+            task = _TASK_FILE.search(call.path)
+            if task and task[1] in running:
+                _join(found, running[task[1]], Output(call.result.index, call.result.text))
+                continue
+            seen = resolve(".", call.path)
+            if seen in writers:
+                _join(found, writers[seen], Output(call.result.index, call.result.text))
+    return found
+
+
+def _read_files(script: Script) -> Iterator[str]:
+    for command in script.commands:
+        if command.program in _READERS and not (command.pipe and command.pipe.position):
+            for name in command.arguments:
+                if not name.startswith("-") and (path := command.path(name)):
+                    yield path

@@ -1,0 +1,86 @@
+"""Shell scripts that a run writes into files and starts later: their commands take the place of what starts them."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import MutableMapping
+from dataclasses import replace
+
+from loopscope.evidence.shell.commands import Script, SimpleCommand
+from loopscope.evidence.shell.drafts import inside
+from loopscope.evidence.shell.parse import parse
+from loopscope.evidence.shell.wrappers import SHELLS
+
+_MAX_TEXT = 64 << 10
+_MAX_NESTING = 3
+_MAX_COMMANDS = 5000
+
+
+def expand(script: Script, texts: MutableMapping[str, str], depth: int = 0) -> Script:
+    """A script with the commands of the files that it starts.
+
+    Args:
+        script: what was parsed.
+        texts: what is known of files by path; what the script writes is put in.
+        depth: how many scripts this one stands in.
+    """
+    found: list[SimpleCommand] = []
+    grown = False
+    for command in script.commands:
+        path = _started(command)
+        text = texts.get(path) if path is not None else None
+        if path is not None and text is not None and depth < _MAX_NESTING and len(found) < _MAX_COMMANDS:
+            started = replace(command, wrappers=(*command.wrappers, "bash"), file=posixpath.basename(path))
+            nested = expand(parse(text, command.cwd), texts, depth + 1)
+            found += [inside(item, started, 0) for item in nested.commands]
+            grown = True
+        else:
+            found.append(command)
+        _remember(command, texts)
+    if not grown:
+        return script
+    return replace(script, commands=tuple(replace(item, order=order) for order, item in enumerate(found)))
+
+
+def _started(command: SimpleCommand) -> str | None:
+    """The script file that a command starts."""
+    if command.program in SHELLS or command.program in ("source", "."):
+        plain = [item for item in command.arguments if not item.startswith(("-", "+"))]
+        return command.path(plain[0]) if plain else None
+    if command.words and "/" in command.words[0].text:
+        return command.path(command.words[0].text)
+    return None
+
+
+def _remember(command: SimpleCommand, texts: MutableMapping[str, str]) -> None:
+    for redirect in command.redirects:
+        path = command.path(redirect.target.text) if redirect.writes else None
+        if path is None:
+            continue
+        text = printed(command)
+        if redirect.operator == ">>" and text is not None:
+            text = texts[path] + text if path in texts else None
+        if text is not None and len(text) <= _MAX_TEXT and not command.loop:
+            texts[path] = text
+        else:
+            texts.pop(path, None)
+
+
+def printed(command: SimpleCommand) -> str | None:
+    """What a command surely prints."""
+    arguments, pipe = command.words[1:], command.pipe
+    if pipe is not None and pipe.position > 0 and command.program != "cat":
+        return None
+    if command.program in ("cat", "tee") and command.stdin_text is not None:
+        plain = [word for word in arguments if not word.text.startswith("-")]
+        fed = [item.target for item in command.redirects if item.operator.startswith("<<")]
+        known_text = bool(fed) and fed[-1].literal and (not plain or command.program == "tee")
+        return fed[-1].text if known_text else None
+    if command.program == "echo" and all(word.literal for word in arguments):
+        words = [word.text for word in arguments]
+        if words[:1] == ["-n"]:
+            return " ".join(words[1:])
+        return None if words[:1] == ["-e"] else " ".join(words) + "\n"
+    if not command.words and command.redirects:
+        return ""
+    return None

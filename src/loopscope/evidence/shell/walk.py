@@ -1,0 +1,239 @@
+"""Walk the syntax tree of a script and list its simple commands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from tree_sitter import Node
+
+from loopscope.evidence.shell.commands import Redirect, SimpleCommand, Word
+from loopscope.evidence.shell.drafts import Draft, Place, freeze
+from loopscope.evidence.shell.reading import MAX_DEPTH, CommandReader
+
+_LOOPS = frozenset(["for_statement", "while_statement", "c_style_for_statement", "until_statement"])
+_BRANCHES = frozenset(["if_statement", "case_statement"])
+_WORDS = frozenset(
+    ["word", "number", "string", "raw_string", "concatenation", "simple_expansion", "expansion", "command_substitution",
+     "process_substitution", "ansi_c_string", "translated_string", "arithmetic_expansion", "brace_expression",
+     "extglob_pattern", "regex", "test_operator", "special_variable_name", "variable_name"]
+)  # fmt: skip
+_OPERATORS = frozenset(["&&", "||", "|", "|&"])
+
+
+class Walk(CommandReader):
+    """One pass over one script: statements, and what joins them."""
+
+    def run(self, root: Node) -> None:
+        """Read a tree."""
+        self._sequence(root.children)
+
+    def finish(self) -> tuple[SimpleCommand, ...]:
+        """The commands, in order; those of nested scripts in place of what started them."""
+        return freeze(self._drafts, self._pipe_sizes)
+
+    def _sequence(self, nodes: Sequence[Node]) -> list[Draft]:
+        """Statements one after another; what they hold."""
+        found: list[Draft] = []
+        last: list[Draft] = []
+        before = self._where
+        for node in nodes:
+            if node.is_named:
+                at, before = len(self._drafts), self._where
+                self._statement(node)
+                last = self._drafts[at:]
+                if last and found and not last[0].joined:
+                    last[0].joined = ";"
+                found += last
+            elif node.type == "&":
+                for draft in last:
+                    draft.background = True
+                self._where = before
+        return found
+
+    def _statement(self, node: Node) -> list[Draft]:
+        """Read a statement. Returns the commands to which a redirection or pipe behind it would apply."""
+        if self._depth > MAX_DEPTH:
+            self.broken = True
+            return []
+        self._depth += 1
+        try:
+            return self._dispatch(node)
+        finally:
+            self._depth -= 1
+
+    def _dispatch(self, node: Node) -> list[Draft]:
+        kind = node.type
+        if kind == "command":
+            return self._command(node)
+        if kind == "list":
+            return self._list(node)
+        if kind == "pipeline":
+            return self._pipe(None, node)
+        if kind == "redirected_statement":
+            return self._redirected(node)
+        if kind in ("variable_assignment", "variable_assignments", "declaration_command", "unset_command"):
+            return self._assign(node)
+        if kind == "subshell":
+            return self._inside(node, replace(self._place, subshell=True), restore=True)
+        if kind in _LOOPS:
+            return self._loop(node)
+        if kind in _BRANCHES:
+            return self._inside(node, replace(self._place, conditional=True))
+        if kind == "function_definition":
+            name = node.child_by_field_name("name")
+            title = self._reader.source(name) if name else "?"
+            return self._inside(node, replace(self._place, function=title), restore=True)
+        if kind in ("comment", "heredoc_body", "heredoc_end", "heredoc_start"):
+            return []
+        if kind in _WORDS:
+            # A word where a statement is expected: only substitutions in it run.
+            self._reader.word(node)
+            return []
+        if kind == "test_command":
+            for child in node.children:
+                self._test(child)
+            return []
+        if kind == "ERROR":
+            self.broken = True
+        return self._sequence(node.children)
+
+    def _test(self, node: Node) -> None:
+        if node.type in _WORDS:
+            self._reader.word(node)
+        elif self._depth < MAX_DEPTH:
+            self._depth += 1
+            for child in node.children:
+                self._test(child)
+            self._depth -= 1
+
+    def _inside(self, node: Node, place: Place, *, restore: bool = False) -> list[Draft]:
+        outer, where = self._place, self._where
+        self._place = place
+        found = self._sequence(node.children)
+        self._place = outer
+        if restore:
+            self._where = where
+        return found
+
+    def _loop(self, node: Node) -> list[Draft]:
+        for child in node.children_by_field_name("variable"):
+            self._variables[self._reader.source(child)] = Word(f"${self._reader.source(child)}", False)
+        return self._inside(node, replace(self._place, loop=True))
+
+    def _list(self, node: Node) -> list[Draft]:
+        tail: list[Draft] = []
+        operator = ""
+        for child in node.children:
+            if not child.is_named:
+                operator = child.type
+                continue
+            at = len(self._drafts)
+            tail = self._statement(child)
+            if operator and at < len(self._drafts):
+                self._drafts[at].joined = operator
+        return tail
+
+    def _pipe(self, before: list[Draft] | None, node: Node) -> list[Draft]:
+        """The commands of a pipeline, the first of which may have been read already (`before`)."""
+        parts = [child for child in node.children if child.is_named]
+        tail = before
+        for part in parts:
+            at, where = len(self._drafts), self._where
+            new = self._statement(part)
+            if tail is not None:
+                self._link(tail, self._drafts[at:])
+            tail = new
+            if not _is_list(part):
+                self._where = where
+        return tail or []
+
+    def _link(self, left: list[Draft], right: list[Draft]) -> None:
+        number, position = next((draft.pipe for draft in left if draft.pipe), (None, 0))
+        if number is None:
+            self._pipes += 1
+            number = self._pipes
+            for draft in left:
+                draft.pipe = (number, 0)
+        for draft in right:
+            draft.pipe = (number, position + 1)
+        self._pipe_sizes[number] = position + 2
+        if right:
+            right[0].joined = "|"
+
+    def _redirected(self, node: Node) -> list[Draft]:
+        body = node.child_by_field_name("body")
+        found = self._statement(body) if body is not None else [self._draft([], node)]
+        end = node.start_byte
+        for child in node.children:
+            if child.type.endswith("_redirect"):
+                # tree-sitter passes over a lone `-` in front of a heredoc.
+                for text in self._reader.between(end, child.start_byte).split() if found else ():
+                    found[-1].words.append(Word(text))
+                found = self._redirect(child, found)
+            end = child.end_byte
+        return found
+
+    def _redirect(self, node: Node, to: list[Draft]) -> list[Draft]:
+        if node.type == "heredoc_redirect":
+            return self._heredoc(node, to)
+        operator, descriptor, target = "", None, Word("")
+        for child in node.children:
+            if child.type == "file_descriptor":
+                descriptor = int(self._reader.source(child)[:9]) if self._reader.source(child).isdigit() else None
+            elif child.is_named:
+                if operator and not target.text:
+                    target = self._reader.word(child)
+                else:
+                    # tree-sitter hangs arguments behind a redirection onto it.
+                    extra = self._reader.word(child)
+                    for draft in to:
+                        draft.words.append(extra)
+            else:
+                operator = child.type
+        for draft in to:
+            draft.redirects.append(Redirect(operator, target, descriptor))
+        if operator == "<<<":
+            self._again(to)
+        return to
+
+    def _heredoc(self, node: Node, to: list[Draft]) -> list[Draft]:
+        start = body = None
+        operator, tail = "<<", to
+        rest: list[Node] = []
+        for child in node.children:
+            if child.type == "heredoc_start":
+                start = child
+            elif child.type == "heredoc_body":
+                body = child
+            elif child.type in ("<<", "<<-"):
+                operator = child.type
+            elif child.type != "heredoc_end":
+                rest.append(child)
+        text = self._reader.heredoc(start, body, operator == "<<-") if body is not None else Word("")
+        for draft in to:
+            draft.redirects.append(Redirect(operator, text))
+        self._again(to)
+        joined = ""
+        for child in rest:
+            if child.type in _OPERATORS:
+                joined = child.type
+            elif child.type.endswith("_redirect"):
+                tail = self._redirect(child, tail)
+            elif child.type == "pipeline":
+                tail = self._pipe(tail, child)
+            elif child.type in _WORDS:
+                for draft in to:
+                    draft.words.append(self._reader.word(child))
+            elif child.is_named:
+                at = len(self._drafts)
+                tail = self._statement(child)
+                if joined and at < len(self._drafts):
+                    self._drafts[at].joined = joined
+        return tail
+
+
+def _is_list(node: Node) -> bool:
+    """Whether tree-sitter hung a list under a pipe or redirection that is only its last command's."""
+    body = node.child_by_field_name("body") if node.type == "redirected_statement" else node
+    return body is not None and body.type == "list"

@@ -1,0 +1,163 @@
+"""Every form of `git commit`, and by what it is known to have happened."""
+
+from __future__ import annotations
+
+import pytest
+from made_calls import bash, calls, fetch
+
+from loopscope.evidence.shell.calls import shell_calls
+from loopscope.evidence.shell.commit_kinds import CommitKind, classify
+from loopscope.evidence.shell.commit_types import CommitFailure, CommitFinding, Confirmation
+from loopscope.evidence.shell.commits import find_commits
+
+MADE = "[master abc1234] faster loop\n 1 file changed"
+
+
+def found(*made: tuple[str, dict[str, object], str | None]) -> list[CommitFinding]:
+    return find_commits(shell_calls(calls(made)))
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        'git commit -m "faster loop"',
+        "git commit -am 'faster loop'",
+        'git commit -m"faster loop"',
+        'git commit --message="faster loop" --no-verify',
+        'git add -A && git commit -m "faster loop" 2>&1 | tail -3',
+        'git -C /w/app commit -m "faster loop"',
+        'GIT_AUTHOR_NAME=x git -c user.name=y commit -m "faster loop"',
+        "git commit -F - <<'EOF'\nfaster loop\n\nwhy\nEOF",
+        "git commit -m \"$(cat <<'EOF'\nfaster loop\n\nwhy\nEOF\n)\"",
+        'git commit -m "faster loop" -m "why"',
+        "bash -lc 'cd app && git add . && git commit -m \"faster loop\"'",
+        'cd /w/app && git add x && git commit -m "faster loop" && make && ./a',
+        'timeout 60 git commit -m "faster loop"',
+    ],
+)
+def test_forms(command: str) -> None:
+    (commit,) = found(bash(command, MADE))
+    assert commit.happened
+    assert commit.confirmation is Confirmation.OUTPUT
+    assert (commit.hash, commit.branch, commit.subject, commit.root) == ("abc1234", "master", "faster loop", False)
+    assert (commit.message or "").split("\n")[0] == "faster loop"
+    assert commit.index == 1
+
+
+def test_the_subject_is_as_the_shell_expanded_it() -> None:
+    (commit,) = found(bash('git commit -q -m "from $38 to 1"'))
+    assert commit.subject == "from 8 to 1"
+
+
+def test_the_first_of_a_repository_and_an_amended_one() -> None:
+    first, second = found(
+        bash("git commit -m 'initial state'", "[master (root-commit) aaaaaaa] initial state"),
+        bash("git commit --amend --no-edit", "[master bbbbbbb] initial state"),
+    )
+    assert first.root
+    assert second.amend
+    assert second.subject == "initial state"
+
+
+@pytest.mark.parametrize(
+    ("output", "failure"),
+    [
+        ("Exit code 1\nOn branch master\nnothing to commit, working tree clean", CommitFailure.NOTHING),
+        ("On branch master\nUntracked files:\n  a\nnothing added to commit but untracked files present", CommitFailure.NOTHING),
+        ("Exit code 128\nfatal: not a git repository (or any parent up to mount point /)", CommitFailure.DIRECTORY),
+        ("Exit code 128\n*** Please tell me who you are.\nfatal: unable to auto-detect email", CommitFailure.IDENTITY),
+        ("Exit code 1\npre-commit hook failed (add --no-verify to bypass)", CommitFailure.HOOK),
+        ("Exit code 128\nfatal: Unable to create '/w/.git/index.lock': File exists.", CommitFailure.LOCKED),
+        ("Exit code 127\n/bin/bash: line 1: add: command not found", CommitFailure.SYNTAX),
+        ("Exit code 2\n/bin/bash: -c: line 3: syntax error: unexpected end of file", CommitFailure.SYNTAX),
+    ],
+)  # fmt: skip
+def test_failures(output: str, failure: CommitFailure) -> None:
+    (commit,) = found(bash('git add -A && git commit -m "faster loop"', output))
+    assert commit.happened is False
+    assert commit.failure is failure
+
+
+def test_a_shell_that_kills_itself_comes_to_no_commit_behind_it() -> None:
+    before, after = found(
+        bash("git commit -m one; pkill -f train.py; git commit -m two; python3 train.py &", "Exit code 144")
+    )
+    assert before.happened is None
+    assert after.happened is False
+    assert after.failure is CommitFailure.KILLED
+
+
+def test_quiet_commits_are_confirmed_by_a_later_history() -> None:
+    one, two = found(
+        bash("git add -A && git commit -q -m 'round 1: tile'"),
+        bash("git add -A && git commit -q -m 'round 2: unroll' && git log --oneline", "ffff002 round 2: unroll\nffff001 round 1: tile"),
+    )  # fmt: skip
+    assert [one.confirmation, one.hash] == [Confirmation.HISTORY, "ffff001"]
+    assert [two.confirmation, two.hash] == [Confirmation.HISTORY, "ffff002"]
+    (long,) = found(
+        bash("git commit -q -m 'round 3: fuse'"),
+        bash(
+            "git log", "commit 0123456789abcdef0123456789abcdef01234567\nAuthor: a <b>\nDate: x\n\n    round 3: fuse\n"
+        ),
+    )[:1]
+    assert long.hash == "0123456789abcdef0123456789abcdef01234567"
+
+
+def test_commits_of_equal_subject_get_different_entries_of_a_history() -> None:
+    one, two = found(
+        bash("git commit -q -m same"),
+        bash("git commit -q -m same"),
+        bash("git log --oneline", "bbb2222 same\naaa1111 same"),
+    )
+    assert [one.hash, two.hash] == ["aaa1111", "bbb2222"]
+
+
+def test_without_a_listing_the_exit_code_tells_or_nothing_does() -> None:
+    (by_exit,) = found(bash("git add -A && git commit -qm x"))
+    assert (by_exit.happened, by_exit.confirmation) == (True, Confirmation.EXIT)
+    (unknown,) = found(bash("git commit -qm x | cat; ls"))
+    assert (unknown.happened, unknown.confirmation) == (None, Confirmation.NONE)
+    (no_answer,) = found(bash("git commit -m x", None))
+    assert no_answer.happened is None
+
+
+def test_a_commit_in_the_background_is_confirmed_by_output_fetched_later() -> None:
+    started = "Command running in background with ID: task-1. Output is being written to: /t/tasks/task-1.output"
+    (commit,) = found(bash("git commit -m 'faster loop' && ./train", started), fetch("task-1", MADE))
+    assert commit.confirmation is Confirmation.OUTPUT
+
+
+def test_a_parent_confirms_the_only_commit_that_can_be_it() -> None:
+    first, _ = found(
+        bash("git commit -m one && ./train", "Command running in background with ID: t1"),
+        bash("git commit -m two", "[master abc1234] two"),
+    )
+    assert first.happened
+    assert first.confirmation is Confirmation.HISTORY
+
+
+def test_what_is_no_commit() -> None:
+    assert not found(bash("echo 'git commit -m x'"), bash("git log --grep commit"), bash("git commit --dry-run -m x"))
+    assert not found(bash("grep -rn 'git commit' . # [master abc1234] x", "[master abc1234] x"))
+
+
+def test_commits_in_a_loop_and_out_of_a_script_are_seen_by_their_output() -> None:
+    loop = found(bash('for i in 1 2; do git commit -am "round $i"; done', "[m aaaaaa1] round 1\n[m aaaaaa2] round 2"))
+    assert [commit.subject for commit in loop] == ["round 1", "round 2"]
+    (script,) = found(bash("python3 tools/save.py", "saving\n[master abc1234] snapshot"))
+    assert script.order == -1
+    (file,) = found(bash("cat > s.sh <<'EOF'\ngit commit -m 'faster loop'\nEOF\nbash s.sh", MADE))
+    assert file.order > 0
+
+
+def test_files_decide_the_kind_before_messages_do() -> None:
+    texts = ["initial state", "round 1: change=tile hypothesis=cache", "final: verify and clean up", "journal: update notes",
+             "round 4: revert to round 1", "initial state", "add analysis scripts"]  # fmt: skip
+    commits = found(*(bash("git commit -m x", f"[master aaaaaa{at}] {text}") for at, text in enumerate(texts)))
+    changed = [False, True, True, False, True, False, False]
+    kinds = classify(commits, lambda item: changed[(item.index - 1) // 2], lambda item: None)
+    assert [item.kind for item in kinds] == [
+        CommitKind.INITIAL, CommitKind.CHANGE, CommitKind.CHANGE, CommitKind.ADMINISTRATIVE, CommitKind.REVERT,
+        CommitKind.INITIAL, CommitKind.OTHER,
+    ]  # fmt: skip
+    assert [item.repeated for item in kinds] == [False] * 5 + [True, False]

@@ -1,0 +1,118 @@
+"""Objective evaluations: which commands are some, and what they printed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from made_calls import bash, calls, fetch, read
+
+from loopscope.evidence.artifact.scope import ArtifactScope
+from loopscope.evidence.shell.builds import find_builds
+from loopscope.evidence.shell.calls import shell_calls
+from loopscope.evidence.shell.evaluations import EvaluationFinding, EvaluationStatus, find_evaluations
+from loopscope.evidence.shell.rules import Role, rules_for, rules_from_instruction, task_rules
+
+ICP = "icp_correspondence_step_cuda"
+TIME = "result=ok N=200000 count=200000 time_ms=0.312896"
+
+
+def found(*made: tuple[str, dict[str, Any], str | None], task: str = ICP) -> list[EvaluationFinding]:
+    shells = shell_calls(calls(made), "/w/app")
+    return find_evaluations(shells, rules_for(task, ""), find_builds(shells, ArtifactScope()))
+
+
+@pytest.mark.parametrize(
+    ("task", "command", "output", "role", "values"),
+    [
+        (ICP, "./icp_corr --benchmark", TIME, Role.SCORE, ("0.312896",)),
+        (ICP, "./icp_corr --benchmark-verify | tail", "__VERIFIER_CORRECTNESS__=PASS", Role.CHECK, ("PASS",)),
+        (ICP, "timeout 60 /w/app/icp_corr --benchmark || true", TIME, Role.SCORE, ("0.312896",)),
+        ("bm25_search_go", "./solve_round5 -mode=benchmark -runs 5", "result=ok time=0.044610 hits=400", Role.SCORE, ("0.044610",)),
+        ("bm25_search_go", "go run . -mode verify", "result=ok time=0.000000 checksum=17", Role.CHECK, ("ok",)),
+        ("regex_engine", "./target/release/solve", "patterns=23 haystacks=100000 time=1.98 matches=1", Role.SCORE, ("1.98",)),
+        ("regex_engine", "cargo run --release -- --verify", "verify patterns=23 matches=556 checksum=10", Role.CHECK, ("10",)),
+        ("adaptive_compression", 'python3 "/w/app/main.py"', "=== Overall: 4.07 bpb (9 sequences) ===", Role.SCORE, ("4.07",)),
+        ("adaptive_compression", "python3 main.py --family x", "=== Overall: 4.07 bpb ===", Role.PART, ("4.07",)),
+        ("moving_mnist_world_model", "cd app; python evaluate_local.py", "Val PSNR: 17.25 dB", Role.SCORE, ("17.25",)),
+    ],
+)  # fmt: skip
+def test_the_commands_of_the_five_tasks(
+    task: str, command: str, output: str, role: Role, values: tuple[str, ...]
+) -> None:
+    (one,) = found(bash(command, output), task=task)
+    assert (one.role, one.values, one.status) == (role, values, EvaluationStatus.RESULT)
+    assert one.counts
+
+
+def test_reading_a_log_is_no_evaluation() -> None:
+    assert not found(
+        bash("grep time_ms bench.log", TIME),
+        bash("cat bench.log | tail -1", TIME),
+        bash("head -20 icp_corr.cu; grep -- --benchmark run.sh", TIME),
+        bash("echo './icp_corr --benchmark'", TIME),
+        read("/w/app/bench.log", TIME),
+    )
+
+
+def test_profiled_runs_do_not_count() -> None:
+    for command in ("nsys profile -o /tmp/p ./icp_corr --benchmark", "PROFILE=1 ./icp_corr --benchmark"):
+        (one,) = found(bash(command, TIME))
+        assert one.profiled
+        assert not one.counts
+
+
+def test_a_run_behind_a_failed_build_did_not_happen_but_behind_a_pipe_it_did() -> None:
+    error = 'solve.cu(4): error: expected a ";"'
+    (stopped,) = found(bash("make && ./icp_corr --benchmark", f"Exit code 2\n{error}"))
+    assert stopped.status is EvaluationStatus.NOT_RUN
+    (stale,) = found(bash("make 2>&1 | tail -1 && ./icp_corr --benchmark", f"{error}\n{TIME}"))
+    assert stale.status is EvaluationStatus.RESULT
+
+
+def test_failures_and_missing_results() -> None:
+    (wrong,) = found(bash("./icp_corr --verify", "Exit code 1\n__VERIFIER_CORRECTNESS__=FAIL"))
+    assert wrong.status is EvaluationStatus.FAILED
+    assert wrong.counts
+    (absent,) = found(
+        bash("./icp_corr --benchmark 2>&1 | tail", "/bin/bash: line 1: ./icp_corr: No such file or directory")
+    )
+    assert absent.status is EvaluationStatus.NOT_RUN
+    (killed,) = found(bash("./icp_corr --benchmark", "Exit code 143\nTerminated"))
+    assert killed.status is EvaluationStatus.NO_RESULT
+
+
+def test_several_in_one_call_share_the_values_in_order() -> None:
+    output = f"__VERIFIER_CORRECTNESS__=PASS\n{TIME}\ntime_ms=0.5\ntime_ms=0.6\ntime_ms=0.7"
+    check, one, loop = found(
+        bash("./icp_corr --verify && ./icp_corr --benchmark; for i in 1 2 3; do ./icp_corr --benchmark; done", output)
+    )
+    assert [check.values, one.values, loop.values] == [("PASS",), ("0.312896",), ("0.5", "0.6", "0.7")]
+    assert one.command == loop.command
+
+
+def test_results_that_come_later() -> None:
+    started = "Command running in background with ID: t1. Output is being written to: /t/tasks/t1.output"
+    by_tool, by_read, by_file = (
+        found(bash("./icp_corr --benchmark", started), fetch("t1", TIME)),
+        found(bash("./icp_corr --benchmark", started), read("/t/tasks/t1.output", TIME)),
+        found(bash("./icp_corr --benchmark > /w/b.log 2>&1 &"), bash("sleep 9; tail -1 /w/b.log", TIME)),
+    )
+    for (one,) in (by_tool, by_read, by_file):
+        assert one.values == ("0.312896",)
+        assert (one.index, one.result_index) == (1, 4)
+        assert one.background
+
+
+def test_rules_from_an_instruction() -> None:
+    text = (
+        "# Task\n## Evaluation\n```bash\npython3 /w/app/main.py --family a   # subset\n./bench --verify\n```\n"
+        "## Set-up\n```\npython3 prepare.py\n```\nTo benchmark, run `./run.sh 3`. Do not edit `main.c`.\n"
+    )
+    rules = rules_from_instruction(text)
+    assert {(rule.program.pattern, rule.role) for rule in rules} == {
+        ("main\\.py", Role.SCORE), ("bench", Role.CHECK), ("run\\.sh", Role.SCORE),
+    }  # fmt: skip
+    assert rules_for("bm25_search_go", text) == task_rules()["bm25_search_go"]
+    assert rules_for("unknown", text) == rules
+    assert rules_from_instruction("") == ()
