@@ -67,7 +67,7 @@ def test_a_change_that_costs_results_is_listed_and_refused(cli, root):
     lines = cli("run", "s.yaml", check=2).stderr.splitlines()
     assert lines == [
         "agents.search.kwargs.rounds: 5 -> 8 retires 2 finished runs and adds 2",
-        "error: s.yaml: 2 finished runs would be retired, as the study file no longer names them; `loopscope run "
+        "error: s.yaml: 2 finished runs would be retired, as the study file no longer names them; `loopscope run s.yaml "
         "--retire` goes on (nothing is deleted), or put back what was changed",
     ]
     assert not (root / "s/retired").exists()
@@ -114,3 +114,13 @@ def test_status_promises_nothing_that_run_refuses(cli, root):
     assert "damaged: tasks/toy: was changed after it was prepared" in text
     assert "another run does" not in text
     assert "`loopscope study verify s`" in text
+
+
+@pytest.mark.parametrize("text", [STUDY % 5 + "color: red\n", (STUDY % 5).replace("./toy", "./absent")])
+def test_a_refused_study_leaves_no_directory_behind(cli, root, text):
+    (root / "s.yaml").write_text(text)
+    cli("run", "s.yaml", check=2)
+    assert not (root / "s").exists()
+    (root / "s").mkdir()
+    cli("run", "s.yaml", check=2)
+    assert (root / "s").is_dir(), "it was there before"

@@ -89,7 +89,7 @@ def test_results_are_not_given_up_unasked_and_what_changed_is_said(root):
     before = marks(root / "s/runs")
     lock = (root / "s/study.lock.json").read_bytes()
     with pytest.raises(
-        WouldRetire, match=r"s\.yaml: 3 finished runs would be retired.*loopscope run --retire"
+        WouldRetire, match=r"s\.yaml: 3 finished runs would be retired.*loopscope run .*--retire"
     ) as caught:
         plan(root, study(8))
     assert caught.value.lines == ("agents.search.kwargs.rounds: 5 -> 8 retires 3 finished runs and adds 3",)

@@ -65,3 +65,9 @@ def test_a_pipe_or_a_giant_is_not_read(tmp_path):
         giant.truncate(1 << 40)
     with pytest.raises(StudyError, match="no plain file of at most"):
         load_study(file)
+
+
+def test_an_unknown_field_is_named_before_the_one_that_it_may_stand_for(tmp_path):
+    said = answer(tmp_path, GOOD.replace("tasks:", "task:").encode())
+    assert "task: " in said
+    assert "did you mean `tasks`?" in said

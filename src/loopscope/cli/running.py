@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import sys
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -84,6 +84,22 @@ def _shown_on(bars: Bars) -> Callable[[Event], None]:
     return notify
 
 
+@contextlib.contextmanager
+def _nothing_left_behind(directory: Path) -> Iterator[None]:
+    """Remove a new directory again when the study was refused before anything of it was kept."""
+    try:
+        yield
+    except Exception:
+        with contextlib.suppress(OSError):
+            for folder in (directory / "tasks", directory / "runs"):
+                if folder.is_dir():
+                    folder.rmdir()
+            if [path.name for path in directory.iterdir()] == [".lock"]:
+                (directory / ".lock").unlink()
+                directory.rmdir()
+        raise
+
+
 @verb
 def run(
     study: Study,
@@ -103,8 +119,8 @@ def run(
     from loopscope.records import StudyStore, locate
 
     file, target = locate(study, directory)
-    store = StudyStore(target)
-    with store.hold():
+    store, is_new = StudyStore(target), not target.exists()
+    with store.hold(), _nothing_left_behind(target) if is_new else contextlib.nullcontext():
         summary = run_held(file, store, Bars(), score=score, retire=retire, again=again or ())
     if json:
         print_json(summary)

@@ -211,8 +211,8 @@ def check(file: str, changes: Changes, *, retire: bool) -> None:
     if count and not retire:
         raise WouldRetire(
             f"{file}: {count} finished {_runs(count)} would be retired, as the study file no longer names "
-            f"{'it' if count == 1 else 'them'}; `loopscope run --retire` goes on (nothing is deleted), or put back "
-            "what was changed",
+            f"{'it' if count == 1 else 'them'}; `loopscope run {file} --retire` goes on (nothing is deleted), "
+            "or put back what was changed",
             changes.lines(),
         )
 

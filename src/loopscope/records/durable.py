@@ -15,6 +15,7 @@ from io import BufferedReader
 from pathlib import Path
 
 from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
 
 from loopscope.models.base import NEWER_VERSION
 from loopscope.models.seal import document, must_be_sealed, unseal
@@ -298,9 +299,15 @@ def open_plain(path: Path) -> BufferedReader:
     return os.fdopen(fd, "rb")
 
 
+def first_of(error: ValidationError) -> ErrorDetails:
+    """What to name first: an unknown field before a missing one, for it often is the missing one misspelt."""
+    found = error.errors(include_url=False)
+    return next((one for one in found if one["type"] == "extra_forbidden"), found[0])
+
+
 def explain(error: ValidationError) -> str:
     """The first problem of a validation error, on one line: field and what is wrong with it."""
-    first = error.errors(include_url=False)[0]
+    first = first_of(error)
     field = ".".join(str(part) for part in first["loc"])
     message = first["msg"].removeprefix("Value error, ")
     return f"{field}: {message}" if field else message

@@ -10,7 +10,7 @@ import yaml
 from pydantic import ValidationError
 
 from loopscope.models import StudySpec
-from loopscope.records.durable import explain
+from loopscope.records.durable import explain, first_of
 
 STUDY_FILE = "study.yaml"
 MAX_STUDY_FILE = 4 << 20
@@ -94,7 +94,7 @@ def _kind(value: object) -> str:
 
 
 def _hint(error: ValidationError) -> str:
-    first = error.errors(include_url=False)[0]
+    first = first_of(error)
     if first["type"] == "extra_forbidden":
         known = StudySpec.model_fields if len(first["loc"]) == 1 else {}
         close = difflib.get_close_matches(str(first["loc"][-1]), known, n=1)

@@ -42,4 +42,4 @@ def resolve(name_or_path: str, base_dir: Path) -> TaskSource:
     close = difflib.get_close_matches(name_or_path, names, n=3, cutoff=0.5)
     remedy = f"did you mean {' or '.join(close)}?" if close else f"built-in tasks are {', '.join(names)}"
     problem = f"no built-in task and no directory {path}"
-    raise TaskError(name_or_path, problem, field="tasks", remedy=f"{remedy} (or give the path of a task directory)")
+    raise TaskError(name_or_path, problem, remedy=f"{remedy} (or give the path of a task directory)")
