@@ -126,7 +126,9 @@ def test_run_score_and_run_again(cli, tmp_path):
     (line,) = json.loads(done.stdout)["rollouts_invalid"]
     assert "toy__a__s1/record.json" in line
     assert record.read_text() == "{", "nothing is done over it"
-    assert "`loopscope run --again RUN` does it once more" in cli("run", "s.yaml", check=1).stderr
+    said = cli("run", "s.yaml", check=1).stderr
+    assert "`loopscope run --again RUN` does it once more" in said
+    assert "left out: toy__a__s1" not in said, "it was called invalid already"
     assert json.loads(cli("score", "s", "--json", check=1).stdout)["unreadable_runs"] == ["toy__a__s1"]
 
 

@@ -35,8 +35,8 @@ class ScoreSummary(Record):
         """Whether something is missing that the study asked for."""
         return bool(self.unscored or self.unreadable_runs)
 
-    def tell(self) -> None:
-        """Say what failed, and which of it another start tries again."""
+    def tell(self, told: Collection[str] = ()) -> None:
+        """Say what failed, and which of it another start tries again; not again of a run that a told line names."""
         again = self.unscored_by_status.get(VerificationStatus.ERROR, 0)
         if again:
             err.print(
@@ -58,8 +58,8 @@ class ScoreSummary(Record):
                 f"[red]{_count(stand, 'state')} without a score: {kinds}[/]; this is their result, not tried again; "
                 "reason and output stand in scores/*.json of the run"
             )
-        if self.unreadable_runs:
-            err.print(f"[red]left out: {', '.join(self.unreadable_runs)}[/]; restore their record.json")
+        if left_out := [run_id for run_id in self.unreadable_runs if not any(run_id in line for line in told)]:
+            err.print(f"[red]left out: {', '.join(left_out)}[/]; restore their record.json")
 
 
 class RunSummary(Record):
@@ -112,7 +112,7 @@ class RunSummary(Record):
         if self.rollouts_invalid:
             err.print("what is invalid is not tried again by itself: `loopscope run --again RUN` does it once more")
         if self.scores:
-            self.scores.tell()
+            self.scores.tell(self.rollouts_invalid)
 
 
 def score_summary(tally: Tally) -> ScoreSummary:
