@@ -9,7 +9,9 @@ from loopscope.evidence.shell.builds import BuildFinding
 from loopscope.evidence.shell.calls import ShellCall
 from loopscope.evidence.shell.commands import SimpleCommand, resolve
 
-_OUTPUT_OPTION = re.compile(r"^\s*\S*(?:gcc|g\+\+|cc|clang|clang\+\+|nvcc|rustc|go build)\b.*? -o (\S+)", re.MULTILINE)
+_OUTPUT_OPTION = re.compile(
+    r"^[ \t]{0,20}\S{0,200}?(?:gcc|g\+\+|cc|clang|clang\+\+|nvcc|rustc|go build)\b.*? -o (\S+)", re.MULTILINE
+)
 
 
 def outputs(shell: ShellCall, command: SimpleCommand, build: BuildFinding) -> list[str]:

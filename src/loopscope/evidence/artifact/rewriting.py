@@ -15,20 +15,21 @@ _COMMAND = re.compile(
     r"(?P<new>(?:(?!(?P=mark))[^\\\n]|\\.)*)(?P=mark)(?P<flags>g?))"
 )
 _MAX_TEXT = 1 << 20
+_MAX_STEPS = 300_000_000
 _DIFFERENT = re.compile(
-    r"[*+?}]\)?[*+?{]|(?<!\\)\||(?<!\\)\{(?!\d{1,3}(?:,\d{0,3})?\})|(?:^|[(^])[*+?{)]"
+    r"[*+?}]\)?[*+?{]|(?<!\\)\||(?<!\\)\{(?!\d{1,3}(?:,\d{0,3})?\})|(?:^|[(^])[*+?{)]|(?<!\\)\)[*+?{]"
     r"|(?<!\\)[$^](?=[*+?{])|(?<=.)\^|\$(?=.)|\[[^\]]*(?:\[|--|&&|~~|\|\|)"
 )
 """What Python and POSIX read differently, or one of them refuses."""
 _WRITES = re.compile(
-    r"""open\([^)\n]*['"](?:w|a|r\+|w\+|wb|x)['"]|\.write_text\(|\.write_bytes\(|\bshutil\.|\bos\.(?:rename|replace)\(|"""
-    r"""\bfileinput\b|writeFileSync|File\.write|open\s*\(?\s*\w+\s*,\s*['"]>"""
+    r"""open\([^)\n]{0,300}['"](?:w|a|r\+|w\+|wb|x)['"]|\.write_text\(|\.write_bytes\(|\bshutil\.|\bos\.(?:rename|replace)\(|"""
+    r"""\bfileinput\b|writeFileSync|File\.write|open\s{0,3}\(?\s{0,3}\w{1,40}\s{0,3},\s{0,3}['"]>"""
 )
 _LITERAL_WRITE = re.compile(
-    r"""open\(\s*[rbf]?['"]([^'"\n]+)['"]\s*,\s*(?:mode\s*=\s*)?['"](?:w|a|r\+|w\+|wb|x)"""
-    r"""|Path\(\s*['"]([^'"\n]+)['"]\s*\)\.write_(?:text|bytes)\("""
+    r"""open\(\s{0,3}[rbf]?['"]([^'"\n]{1,300})['"]\s{0,3},\s{0,3}(?:mode\s?=\s?)?['"](?:w|a|r\+|w\+|wb|x)"""
+    r"""|Path\(\s{0,3}['"]([^'"\n]{1,300})['"]\s{0,3}\)\.write_(?:text|bytes)\("""
 )
-_NAME = re.compile(r"[\w./-]+\.\w{1,4}")
+_NAME = re.compile(r"(?<![\w./-])[\w./-]{1,300}\.\w{1,4}")
 
 
 def sed(base: Version, scripts: Sequence[str], *, extended: bool = False) -> Version:
@@ -66,7 +67,7 @@ def sed_text(text: str, command: str, extended: bool) -> str | None:
         kept = [line for number, line in enumerate(lines) if number not in chosen]
         return "\n".join(kept) + ("\n" if kept and ending else "")
     pattern = _expression(found["old"], extended)
-    if pattern is None or re.search(r"\\[^&/n\d\\t.*\[\]\"|#]", found["new"]):
+    if pattern is None or not _affordable(found["old"], lines) or re.search(r"\\[^&/n\d\\t.*\[\]\"|#]", found["new"]):
         return None
     flags = found["flags"]
     references = [int(digit) for digit in re.findall(r"\\(\d)", found["new"])]
@@ -81,13 +82,21 @@ def sed_text(text: str, command: str, extended: bool) -> str | None:
     return "\n".join(lines) + ("\n" if ending else "")
 
 
+def _affordable(expression: str, lines: list[str]) -> bool:
+    """Whether an expression, which may be anybody's, is tried in reasonable time at the worst."""
+    repeats = len(re.findall(r"[*+{]", expression))
+    return repeats == 0 or sum(len(line) ** (repeats + 1) for line in lines) <= _MAX_STEPS
+
+
 def _chosen(
     lines: list[str], first: str | None, last: str | None, match: str | None, extended: bool
 ) -> list[int] | None:
     """Numbers of the lines that an address chooses, from 0."""
     if match is not None:
         pattern = _expression(match, extended)
-        return None if pattern is None else [number for number, line in enumerate(lines) if pattern.search(line)]
+        if pattern is None or not _affordable(match, lines):
+            return None
+        return [number for number, line in enumerate(lines) if pattern.search(line)]
     if first is None:
         return list(range(len(lines)))
     begin = len(lines) if first == "$" else int(first)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from loopscope.transcripts.canonical import Role, ToolKind, Transcript
 
-_CODED = re.compile(r"`([^`\s]+)`")
+_CODED = re.compile(r"`([^`\s]{1,300})`")
 _FILE = re.compile(r"[\w./{}-]*\w\.[A-Za-z]\w{0,4}\Z")
 _MAY_EDIT = re.compile(
     r"\b(?:edit(?:able)?|optimi[sz]e|modify|implement in|solution file|you may change)\b", re.IGNORECASE
@@ -103,7 +103,7 @@ def scope_from_instruction(text: str) -> ArtifactScope:
     files: list[str] = []
     listing = False
     for line in text.splitlines():
-        names = [name for name in _CODED.findall(line) if _FILE.search(name)]
+        names = [name for name in _CODED.findall(line) if len(name) <= 300 and _FILE.search(name)]
         bullet = line.lstrip().startswith(("-", "*", "+"))
         may, must_not = _MAY_EDIT.search(line), _MUST_NOT.search(line)
         if must_not is not None and (may is None or must_not.start() < may.start()):

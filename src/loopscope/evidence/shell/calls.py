@@ -13,11 +13,13 @@ from loopscope.transcripts.canonical import Call, ToolKind
 
 _KEEPS_DIRECTORY = frozenset(["Bash", "bash", "shell_session"])
 """Tools whose shell lives on between calls, so that `cd` lasts."""
-_NO_CD = re.compile(r"cd: .*(?:No such file|Not a directory|Permission denied)")
+_NO_CD = re.compile(r"cd: .{0,300}(?:No such file|Not a directory|Permission denied)")
 _RESET = re.compile(r"Shell cwd was reset to (\S+)")
 _TASK_FILE = re.compile(r"/tasks/([\w-]{1,100})\.output\b")
 _READERS = frozenset(["cat", "tail", "head", "grep", "egrep", "less", "sed", "awk", "rg"])
-_SYNTAX = re.compile(r"^\S*(?:bash|sh)\S*: (?:eval: |-c: )?line \d+: (?:syntax error|unexpected EOF)", re.MULTILINE)
+_SYNTAX = re.compile(
+    r"^\S{0,100}(?:bash|sh)\S{0,100}: (?:eval: |-c: )?line \d+: (?:syntax error|unexpected EOF)", re.MULTILINE
+)
 _KILLED = frozenset([124, 130, 137, 143, 144])
 
 

@@ -37,10 +37,10 @@ FAILURES = tuple(
     (failure, re.compile(pattern, re.MULTILINE | re.IGNORECASE))
     for failure, pattern in (
         (CommitFailure.NOTHING, r"^(?:nothing to commit|nothing added to commit|no changes added to commit)"),
-        (CommitFailure.DIRECTORY, r"not a git repository|cd: .*No such file or directory"),
+        (CommitFailure.DIRECTORY, r"not a git repository|cd: .{0,300}No such file or directory"),
         (CommitFailure.IDENTITY, r"Please tell me who you are|empty ident name|Author identity unknown"),
-        (CommitFailure.LOCKED, r"index\.lock': File exists|Unable to create .*\.lock"),
-        (CommitFailure.HOOK, r"^(?:.*hook .*(?:failed|rejected|exited)|pre-commit.*failed)"),
+        (CommitFailure.LOCKED, r"index\.lock': File exists|Unable to create .{0,300}\.lock"),
+        (CommitFailure.HOOK, r"^(?:.{0,80}hook .{0,80}(?:failed|rejected|exited)|pre-commit.*failed)"),
         (CommitFailure.SYNTAX, r"syntax error|unexpected EOF while|is not a git command|: command not found$"),
         (CommitFailure.NOT_REACHED, r"^fatal: pathspec|did not match any files|paths are ignored by one of your"),
         (CommitFailure.OTHER, r"Aborting commit|^error: pathspec|^fatal: |^error: unknown (?:switch|option)"),

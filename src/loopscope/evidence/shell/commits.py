@@ -11,7 +11,7 @@ from loopscope.evidence.shell.calls import ShellCall
 from loopscope.evidence.shell.commands import SimpleCommand
 from loopscope.evidence.shell.commit_types import FAILURES, CommitFailure, CommitFinding, Confirmation
 from loopscope.evidence.shell.git import GitCall, git_call
-from loopscope.evidence.shell.history import Listing, confirm
+from loopscope.evidence.shell.history import Listing, confirm, histories
 from loopscope.evidence.shell.messages import CommitOptions, commit_options, subject
 
 _MADE = re.compile(r"^\[([^\]\n]{1,200}?) ([0-9a-f]{7,40})\] ?(.*)$", re.MULTILINE)
@@ -222,9 +222,10 @@ def _with_history(found: list[CommitFinding], shells: Sequence[ShellCall]) -> li
         return found
     taken = {item.hash[:7] for item in found if item.hash}
     listing: dict[tuple[int, int], Listing] = {}
+    listed = histories(shells)
     repeats = Counter(item.subject for item in found if item.happened is not False)
     for item in wanted:
-        line = confirm(item.subject or "", item.position, shells, taken, repeats[item.subject])
+        line = confirm(item.subject or "", item.position, listed, taken, repeats[item.subject])
         if line is not None:
             taken.add(line.hash[:7])
             listing[item.position, item.order] = line

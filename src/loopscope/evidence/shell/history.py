@@ -12,7 +12,7 @@ from loopscope.evidence.shell.git import git_call
 _ONE_LINE = re.compile(
     r"^[*|/\\ ]*([0-9a-f]{7,40}) (?:\((?:HEAD|[\w/.,-]+)[^)\n]*\) )?(?:HEAD@\{\d+\}: \S[^:]*: )?(.+)$", re.M
 )
-_FULL = re.compile(r"^[*|/\\ ]*commit ([0-9a-f]{7,40})\b.*(?:\n(?:\w+: .*|\s*))*?\n\s{4}(\S.*)$", re.M)
+_FULL = re.compile(r"^[*|/\\ ]*commit ([0-9a-f]{7,40})\b.*(?:\n(?:\w+: .*|[ \t]*)){0,9}?\n {4}(\S.*)$", re.M)
 _LISTS = frozenset(["log", "reflog", "show", "rev-list", "branch", "blame", "rev-parse"])
 _MAX_SCANNED = 64 << 10
 
@@ -26,24 +26,31 @@ class Listing:
     subject: str
 
 
-def confirm(subject: str, position: int, shells: Sequence[ShellCall], taken: Set[str], repeats: int) -> Listing | None:
+History = tuple[int, list[Listing]]
+"""The position of a call, and what it lists."""
+
+
+def histories(shells: Sequence[ShellCall]) -> list[History]:
+    """The calls that list commits, with what they list."""
+    return [(shell.position, list(listings(shell))) for shell in shells if _is_history(shell)]
+
+
+def confirm(subject: str, position: int, histories: Sequence[History], taken: Set[str], repeats: int) -> Listing | None:
     """The first listing of a commit by its subject, at or after the call that made it.
 
     Args:
         subject: of the commit, as far as it is known.
         position: of the call that made it.
-        shells: the thread's shell calls.
+        histories: what the thread's calls list, with their positions.
         taken: short hashes that other commits are known to have.
         repeats: how many commits have this subject; of several the oldest that is not taken is meant.
     """
     wanted = " ".join(subject.split())
-    for shell in shells:
-        if shell.position < position or not _is_history(shell):
+    for at, listed in histories:
+        if at < position:
             continue
         lines = [
-            line
-            for line in listings(shell)
-            if line.hash[:7] not in taken and _fits(" ".join(line.subject.split()), wanted)
+            line for line in listed if line.hash[:7] not in taken and _fits(" ".join(line.subject.split()), wanted)
         ]
         if lines:
             # Histories are printed newest first.
