@@ -10,6 +10,8 @@ from pydantic import Field, field_validator, model_validator
 from loopscope.models.base import Record, Versioned
 from loopscope.models.task import TaskInfo
 
+_MOST = 1e9
+"""Beyond every machine and every life; what is larger, infinity too, is a slip that arithmetic would stumble over."""
 _LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,79}")
 _REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _MEANT_AS_REFERENCE = re.compile(r"\$\{|\A\$[A-Za-z_][A-Za-z0-9_]*\Z")
@@ -75,9 +77,9 @@ class EnvironmentSpec(Record):
     """`local`, a Harbor type (`docker`, `modal`, `daytona`, ...) or an import path."""
     kwargs: dict[str, Any] = Field(default_factory=dict)
     """Passed to the environment unchanged; docs/study.md names those of `local`."""
-    cpus: float | None = Field(default=None, gt=0)
+    cpus: float | None = Field(default=None, gt=0, le=_MOST)
     """Processors of each sandbox; the task's own by default."""
-    memory_mb: int | None = Field(default=None, gt=0)
+    memory_mb: int | None = Field(default=None, gt=0, le=_MOST)
     """MiB of memory of each sandbox; the task's own by default."""
 
     @model_validator(mode="before")
@@ -89,7 +91,7 @@ class EnvironmentSpec(Record):
 class Budget(Record):
     """What one rollout may use. Unset means the task's own."""
 
-    agent_sec: float | None = Field(default=None, gt=0)
+    agent_sec: float | None = Field(default=None, gt=0, le=_MOST)
     """Wall clock of the agent, in seconds."""
 
 
@@ -100,7 +102,7 @@ class ScoringSpec(Record):
     """Verifications of each state when the verifier measures time."""
     repeats: int = Field(default=1, ge=1, le=99)
     """Verifications of each state otherwise."""
-    timeout_multiplier: float = Field(default=1.0, gt=0)
+    timeout_multiplier: float = Field(default=1.0, gt=0, le=_MOST)
     """On the task's verifier timeout, for slow machines; recorded with every score."""
     max_checkpoints: int | None = Field(default=None, ge=1)
     """Score at most this many commits of a run (first, last and evenly between); the rest stay missing."""
@@ -117,13 +119,13 @@ class ScoringSpec(Record):
 class ScheduleSpec(Record):
     """How much runs at once. Nothing here decides a result, so all of it may change at any time."""
 
-    cpus: float | None = Field(default=None, gt=0)
+    cpus: float | None = Field(default=None, gt=0, le=_MOST)
     """Cpus that running units may hold together; the machine's by default, uncounted where trials run elsewhere."""
     per_provider: dict[str, Annotated[int, Field(ge=1)]] = Field(default_factory=dict)
     """Most rollouts at once by model provider (the part of `model` before the slash)."""
-    disk_gb: float | None = Field(default=None, gt=0)
+    disk_gb: float | None = Field(default=None, gt=0, le=_MOST)
     """What running units may write together (10^9 bytes); by default, what is free."""
-    disk_reserve_gb: float = Field(default=2.0, ge=0)
+    disk_reserve_gb: float = Field(default=2.0, ge=0, le=_MOST)
     """Stays free on the study's file system: no unit starts that could use it up."""
 
 
