@@ -12,7 +12,7 @@ import tarfile
 from pathlib import Path
 
 import pytest
-from killing_processes import descendants
+from killing_processes import kill_all
 from sandboxes import environment, inside, processes, running, says
 
 from loopscope.models import LimitState
@@ -185,15 +185,6 @@ def keepers_of(engine: int) -> list[int]:
     return [*(pid for pid, parent in parents.items() if parent in hubs), *hubs]
 
 
-def kill(role: str) -> None:
-    """Kill the keepers, or the bubblewraps, of this process; returns when they are dead."""
-    for process in descendants(os.getpid()):
-        if process.role == role:
-            os.kill(process.pid, signal.SIGKILL)
-    while any(process.role == role for process in descendants(os.getpid())):
-        os.sched_yield()
-
-
 @pytest.mark.parametrize("victim", ["bwrap", "keeper"])
 @pytest.mark.parametrize("asks", [True, False])
 def test_a_sandbox_remembers_that_it_died_while_it_was_in_use(tmp_path: Path, victim: str, asks: bool) -> None:
@@ -201,7 +192,7 @@ def test_a_sandbox_remembers_that_it_died_while_it_was_in_use(tmp_path: Path, vi
     async def body(env: LocalEnvironment, where: Path) -> None:
         await says(env, "echo work > /app/file")
         assert env.seen().died is None
-        kill(victim)
+        kill_all(victim)
         if asks:
             with pytest.raises(SandboxGoneError):
                 await env.exec("sleep 1000")

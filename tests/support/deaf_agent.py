@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import signal
 from typing import Any
 
 from harbor.agents.base import BaseAgent
-from killing_processes import descendants
+from killing_processes import kill_all
 from scripted_agent import IDENTITY
 
 from loopscope.sandbox.errors import SandboxGoneError
@@ -41,15 +39,7 @@ class DeafAgent(BaseAgent):
             await environment.exec(command, env=IDENTITY)
         if DeafAgent.killed < self._times:
             DeafAgent.killed += 1
-            kill_bwrap()
+            kill_all("bwrap")
         if self._asks:
             with contextlib.suppress(SandboxGoneError):
                 await environment.exec("echo more > value.txt")
-
-
-def kill_bwrap() -> None:
-    """Kill every bubblewrap below this process, as the machine might; returns when they are dead."""
-    while found := [process for process in descendants(os.getpid()) if process.role == "bwrap"]:
-        for process in found:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(process.pid, signal.SIGKILL)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import select
+import signal
 from dataclasses import dataclass
 
 
@@ -52,3 +54,18 @@ def _role(command: str, above: str) -> str:
     if command.startswith("loopscope-exec") or "loopscope.sandbox.keeper" in command:
         return "hub" if above == "root" else "keeper" if above == "hub" else ""
     return "verifier" if "(/tests/test.sh)" in command else ""
+
+
+def kill_all(role: str) -> None:
+    """Kill every process of this role below this one, as the machine might; returns when they have ended."""
+    for process in descendants(os.getpid()):
+        if process.role == role:
+            try:
+                handle = os.pidfd_open(process.pid)
+            except ProcessLookupError:
+                continue
+            signal.pidfd_send_signal(handle, signal.SIGKILL)
+            poll = select.poll()
+            poll.register(handle, select.POLLIN)
+            poll.poll()
+            os.close(handle)
