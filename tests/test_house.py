@@ -88,3 +88,9 @@ def test_host_git_is_never_called():
             heads = [a.elts[0] if isinstance(a, ast.List | ast.Tuple) and a.elts else a for a in node.args[:1]]
             starts_git = any(isinstance(h, ast.Constant) and str(h.value).split("/")[-1] == "git" for h in heads)
             assert not (name in STARTERS and starts_git), f"{path}:{node.lineno}: calls git"
+
+
+def test_no_two_test_modules_share_a_name():
+    """pytest imports them by their bare names: two of one name, and nothing at all is collected."""
+    names = [path.name for path in (SOURCE.parents[1] / "tests").rglob("test_*.py")]
+    assert sorted(names) == sorted(set(names))

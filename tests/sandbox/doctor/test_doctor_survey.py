@@ -103,8 +103,10 @@ def test_limits_are_told_by_their_state() -> None:
 
 
 @pytest.fixture(scope="module")
-def here() -> Survey:
-    return examine(checks())
+def here(tmp_path_factory: pytest.TempPathFactory) -> Survey:
+    with pytest.MonkeyPatch.context() as patch:  # the checkout may be somebody else's
+        patch.chdir(tmp_path_factory.mktemp("study"))
+        return examine(checks())
 
 
 @pytest.mark.sandbox
