@@ -290,7 +290,9 @@ def test_plain_directories_are_counted_in_files_links_and_depth(tmp_path: Path) 
 def test_too_little_room_is_said_before_the_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(storage, "free_bytes", lambda place: 3 << 30)
     asked = environment(tmp_path, storage="loop" if ROOT else "directory", config=EnvironmentConfig(storage_mb=4096))
-    with pytest.raises(SandboxUnavailableError, match=r"needs 5120 MiB .*, 3072 are free: free 2048 MiB, .*storage: tmpfs"):
+    with pytest.raises(
+        SandboxUnavailableError, match=r"needs 5120 MiB .*, 3072 are free: free 2048 MiB, .*storage: tmpfs"
+    ):
         asyncio.run(asked.start(False))
     assert_nothing_left(tmp_path)
 
