@@ -10,7 +10,7 @@ from pathlib import Path
 
 Manifest = dict[str, str]
 
-_OWN = ("study/runs/", "study/study.lock.json", "study/study.yaml", "study/.lock")
+_OWN = ("study/runs/", "study/study.lock.json", "study/study.yaml", "study/.lock", "study/.study-file")
 """Of the study, what running it writes."""
 _SHARED = ("/tmp", "/var/tmp", "/dev/shm", "/run/lock", "/run", "/", "/mnt", "/media", "/srv", "/home")
 _SYSTEM = (
