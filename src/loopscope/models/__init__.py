@@ -1,11 +1,24 @@
 """Types of what is recorded; this room imports nothing of ours."""
 
 from loopscope.models.base import Record, Versioned
-from loopscope.models.evidence import CheckpointEvidence, Grade, RunEvidence
+from loopscope.models.evidence import (
+    BuildSeen,
+    BuildStatus,
+    CheckpointEvidence,
+    EvaluationSeen,
+    EvaluationStatus,
+    EvidenceSource,
+    Grade,
+    HarnessSupport,
+    Moment,
+    Reconstructed,
+    RunEvidence,
+)
 from loopscope.models.manifest import ArchivedFile, ArchiveIndex, FileHash, Manifest, Part, Removal
 from loopscope.models.run import (
     Commit,
     CommitOrigin,
+    Imported,
     Limit,
     LimitState,
     Problem,
@@ -15,7 +28,7 @@ from loopscope.models.run import (
 )
 from loopscope.models.score import StateScore, Verification, VerificationStatus
 from loopscope.models.study import AgentSpec, Budget, EnvironmentSpec, ScheduleSpec, ScoringSpec, StudySpec
-from loopscope.models.task import Anchors, PreparedTask, TaskInfo
+from loopscope.models.task import Anchors, PreparedTask, TaskFacts, TaskInfo
 from loopscope.models.unit import StudyLock, UnitFile, UnitIdentity
 from loopscope.models.usage import Usage
 
@@ -25,18 +38,27 @@ __all__ = [
     "ArchiveIndex",
     "ArchivedFile",
     "Budget",
+    "BuildSeen",
+    "BuildStatus",
     "CheckpointEvidence",
     "Commit",
     "CommitOrigin",
     "EnvironmentSpec",
+    "EvaluationSeen",
+    "EvaluationStatus",
+    "EvidenceSource",
     "FileHash",
     "Grade",
+    "HarnessSupport",
+    "Imported",
     "Limit",
     "LimitState",
     "Manifest",
+    "Moment",
     "Part",
     "PreparedTask",
     "Problem",
+    "Reconstructed",
     "Record",
     "Removal",
     "RunEvidence",
@@ -47,6 +69,7 @@ __all__ = [
     "StateScore",
     "StudyLock",
     "StudySpec",
+    "TaskFacts",
     "TaskInfo",
     "Timings",
     "UnitFile",

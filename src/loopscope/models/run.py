@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
+from decimal import Decimal
 from enum import StrEnum
 from typing import Any, ClassVar
 
 from pydantic import Field
 
-from loopscope.models.base import Migration, Record, Versioned
+from loopscope.models.base import Migration, Record, Versioned, same_fields
 from loopscope.models.usage import Usage
 
 
@@ -24,6 +25,8 @@ class RunStatus(StrEnum):
     """The agent failed, or the last try that was allowed it did; what it left is scored."""
     ENVIRONMENT_ERROR = "environment_error"
     """Sandbox, provider or machine failed before there was a result; nothing of it is scored."""
+    UNKNOWN = "unknown"
+    """Imported, and its log does not say how it ended."""
 
 
 class Problem(Record):
@@ -126,6 +129,29 @@ class Limit(Record):
     """How often it was met: processes killed or refused; None when that cannot be told."""
 
 
+class Imported(Record):
+    """Where a run comes from that loopscope did not do itself."""
+
+    format: str
+    """Of its log, as `loopscope import --format` names it."""
+    format_version: str | None = None
+    """As the log states it."""
+    log: str
+    """Name of what was read, relative to the path that was given: an agent's text may be in it."""
+    digest: str
+    """sha256 of the canonical transcript (`canonical.json.zst`, unpacked): the same log is imported once."""
+    sessions: tuple[str, ...] = ()
+    """Ids of the sessions, as the log names them."""
+    usage_source: str = "none"
+    """Which field of the log tokens were taken from."""
+    usage_completeness: str = "unknown"
+    """complete, partial or unknown."""
+    claimed_cost_usd: Decimal | None = None
+    """Money as the log claims it."""
+    notes: tuple[str, ...] = ()
+    """What its reader could not take, or took with a reservation."""
+
+
 def _v1_to_v2(data: dict[str, Any]) -> dict[str, Any]:
     """Version 1 told of each limit only whether it holds, and named no unit."""
     limits = data.get("limits")
@@ -137,8 +163,8 @@ def _v1_to_v2(data: dict[str, Any]) -> dict[str, Any]:
 class RunRecord(Versioned):
     """`runs/<run-id>/record.json`: written once, when the rollout is harvested."""
 
-    schema_version: int = 2
-    MIGRATIONS: ClassVar[Mapping[int, Migration]] = {1: _v1_to_v2}
+    schema_version: int = 3
+    MIGRATIONS: ClassVar[Mapping[int, Migration]] = {1: _v1_to_v2, 2: same_fields}
     SEALED_SINCE: ClassVar[int | None] = 2
 
     run_id: str
@@ -151,8 +177,8 @@ class RunRecord(Versioned):
     """Name of the study."""
     task: str
     """Name of the task."""
-    task_hash: str
-    """Content hash of the prepared task, as in `PreparedTask`."""
+    task_hash: str | None
+    """Content hash of the prepared task, as in `PreparedTask`; None for an imported run."""
     category: str
     """The task's family."""
     agent: str
@@ -167,14 +193,15 @@ class RunRecord(Versioned):
     """How it ended."""
     problems: tuple[Problem, ...] = ()
     """What went wrong: first that which decided the status, then remarks on what was left."""
-    started_at: datetime
-    """When this try began."""
-    finished_at: datetime
-    """When the record was written; never before `started_at`, whatever the clock did."""
+    started_at: datetime | None
+    """When this try began; None where an imported log has no times."""
+    finished_at: datetime | None
+    """When the record was written; never before `started_at`, whatever the clock did. Of an imported run, the last time
+    in its log."""
     timings: Timings
     """Seconds by phase."""
-    budget_sec: float
-    """Seconds that the agent was given."""
+    budget_sec: float | None
+    """Seconds that the agent was given; None where an imported log does not say."""
     environment: str
     """`local`, Harbor's type or an import path."""
     limits: dict[str, Limit] = Field(default_factory=dict)
@@ -196,3 +223,5 @@ class RunRecord(Versioned):
     """`transcript.json` is there."""
     versions: dict[str, str] = Field(default_factory=dict)
     """loopscope, harbor, python."""
+    imported: Imported | None = None
+    """Where it comes from, of an imported run: no workspace, no repository and no official score."""

@@ -53,6 +53,23 @@ class TaskInfo(Record):
     """It comes with loopscope."""
 
 
+class TaskFacts(Record):
+    """What measures and report need of a task, prepared or only known by an imported log and an evaluator file."""
+
+    name: str
+    """Unique in a study."""
+    title: str
+    """For people."""
+    category: str
+    """The family, or `uncategorized`."""
+    timed: bool | None = None
+    """Its score hangs on measured time; None where nobody says so."""
+    editable: tuple[str, ...] = ()
+    """Files a solution may change, relative to the working directory; empty when not known."""
+    anchors: Anchors = Anchors()
+    """What the reward is measured against."""
+
+
 class PreparedTask(Versioned):
     """A task exactly as the agents of a study see it, kept with the study (`tasks/<name>/` and `tasks/<name>.json`)."""
 
@@ -70,3 +87,16 @@ class PreparedTask(Versioned):
     """sha256 over what decides a score: tests, environment, verifier settings. Equal hashes may share scores."""
     notes: tuple[str, ...] = ()
     """What its reader guessed or passed over, in words for the study's author."""
+
+    @property
+    def facts(self) -> TaskFacts:
+        """What measures and report need of it."""
+        info = self.info
+        return TaskFacts(
+            name=info.name,
+            title=info.title,
+            category=info.category,
+            timed=info.timed,
+            editable=info.editable,
+            anchors=info.anchors,
+        )
