@@ -14,6 +14,7 @@ from loopscope.models.evidence import (
     Reconstructed,
     RunEvidence,
 )
+from loopscope.models.imported import ImportedStudy
 from loopscope.models.manifest import ArchivedFile, ArchiveIndex, FileHash, Manifest, Part, Removal
 from loopscope.models.run import (
     Commit,
@@ -51,6 +52,7 @@ __all__ = [
     "Grade",
     "HarnessSupport",
     "Imported",
+    "ImportedStudy",
     "Limit",
     "LimitState",
     "Manifest",

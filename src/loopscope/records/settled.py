@@ -2,17 +2,50 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
-from loopscope.models import StudyLock, StudySpec
+from loopscope.models import ImportedStudy, StudyLock, StudySpec
 from loopscope.records.durable import RecordError, read_model
 from loopscope.records.origin import origin_file
-from loopscope.records.store import LOCK_FILE
+from loopscope.records.store import IMPORTED_FILE, LOCK_FILE
 from loopscope.records.studyfile import STUDY_FILE, StudyError, load_study
+from loopscope.records.tree import kind_of
 
 _DECIDES_NOTHING = frozenset({"concurrency", "schedule", "schema_version"})
 _LOCKED = ("environment", "budget", "record_keeping", "scoring")
 """What a lock of version 1 holds of the study file."""
+
+
+@dataclass(frozen=True)
+class Settled:
+    """What a study's directory says that it is."""
+
+    name: str
+    """For people."""
+    spec: StudySpec | None
+    """As it was last run; None for a study that `loopscope import` alone has filled: nothing in it can be run."""
+    warnings: tuple[str, ...] = ()
+
+
+def settled(directory: Path) -> Settled:
+    """A study as it was last run, or a study of imported runs alone.
+
+    Raises:
+        StudyError: neither lock nor file can be read.
+        RecordError: the document that marks a study of imported runs cannot be read.
+    """
+    if only_imported(directory):
+        return Settled(read_model(directory / IMPORTED_FILE, ImportedStudy).name, None)
+    spec, warnings = settled_study(directory)
+    return Settled(spec.name, spec, warnings)
+
+
+def only_imported(directory: Path) -> bool:
+    """Whether a study holds imported runs and was never run: it has neither a study file nor a lock."""
+    return kind_of(directory / IMPORTED_FILE) is not None and not any(
+        kind_of(directory / name) for name in (STUDY_FILE, LOCK_FILE)
+    )
 
 
 def settled_study(directory: Path) -> tuple[StudySpec, tuple[str, ...]]:
@@ -22,8 +55,13 @@ def settled_study(directory: Path) -> tuple[StudySpec, tuple[str, ...]]:
     the next run goes by. What decides nothing is taken from whichever was changed, that one last.
 
     Raises:
-        StudyError: neither lock nor file can be read.
+        StudyError: neither lock nor file can be read, or the study holds imported runs alone (see `settled`).
     """
+    if only_imported(directory):
+        raise StudyError(
+            f"{directory}: holds imported runs alone, of which nothing can be run or verified; "
+            f"`loopscope analyze {directory}` measures them"
+        )
     copy = directory / STUDY_FILE
     try:
         lock = read_model(directory / LOCK_FILE, StudyLock) if (directory / LOCK_FILE).is_file() else None

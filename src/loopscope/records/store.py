@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 
-from loopscope.models import PreparedTask, RunEvidence, RunRecord, StateScore
+from loopscope.models import PreparedTask, RunEvidence, RunRecord, StateScore, TaskFacts
 from loopscope.records.durable import RecordError, is_scratch, make_dirs, read_model, sweep, write_model
 from loopscope.records.manifest import check_inputs
 from loopscope.records.repository import Repository
@@ -21,6 +21,10 @@ FINAL = "final"
 """Name of the frozen workspace among the states of a run."""
 LOCK_FILE = "study.lock.json"
 """What the study is resolved to (`StudyLock`)."""
+IMPORTED_FILE = "imported.json"
+"""Marks a study that `loopscope import` made (`ImportedStudy`)."""
+CANONICAL = "canonical.json.zst"
+"""Name of an imported run's transcript in its directory."""
 RETIRED = "retired"
 """Where runs lie that the study no longer names: `<run-id>__<first 8 of its digest>/`, and `tasks/`."""
 MAY_NOT_WRITE = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
@@ -76,6 +80,11 @@ class RunDir:
     def transcript(self) -> Path:
         """The agent's transcript in ATIF, if there is one."""
         return self.path / "transcript.json"
+
+    @property
+    def canonical(self) -> Path:
+        """The transcript of an imported run (`transcripts/serial.py`), if it is one."""
+        return self.path / CANONICAL
 
     def check_inputs(self) -> None:
         """Hold what analysis reads besides sealed documents against the manifest; a run without one passes.
@@ -134,7 +143,9 @@ class StudyStore:
             RecordError: `path` is no study directory.
         """
         if not (path / "runs").is_dir():
-            raise RecordError(f"{path}: no study here (no runs/); give the directory that `loopscope run` filled")
+            raise RecordError(
+                f"{path}: no study here (no runs/); give the directory that `loopscope run` or `import` filled"
+            )
         return cls(path)
 
     @contextmanager
@@ -219,6 +230,28 @@ class StudyStore:
     def task(self, name: str) -> PreparedTask:
         """A prepared task; RecordError when the study has none of that name."""
         return read_model(self.path / "tasks" / f"{name}.json", PreparedTask)
+
+    def facts(self, record: RunRecord, known: TaskFacts | None = None) -> TaskFacts:
+        """What is known of a run's task: by the prepared task, else by an evaluator file, else by the record alone.
+
+        Args:
+            record: the run's.
+            known: what an evaluator file says of the task (`evidence/evaluator.py`), if there is one.
+
+        Raises:
+            RecordError: the prepared task cannot be read; or there is none, and the run was not imported.
+        """
+        if record.imported is None or os.path.lexists(self.path / "tasks" / f"{record.task}.json"):
+            return self.task(record.task).facts
+        if known is not None:
+            return known
+        title = record.task.replace("_", " ").replace("-", " ")
+        return TaskFacts(name=record.task, title=title, category=record.category)
+
+    @property
+    def evaluators(self) -> Path:
+        """Where evaluator files of imported tasks lie (`<task>.yaml`); absent where the shipped ones do."""
+        return self.path / "evaluators"
 
     def baseline(self, task: str) -> Path:
         """Archive of a task's untouched workspace, as its environment makes it; absent before the first rollout."""
