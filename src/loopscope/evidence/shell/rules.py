@@ -1,4 +1,4 @@
-"""Which commands evaluate a solution objectively: as the task's entry in the data file says, or its instruction."""
+"""Which commands evaluate a solution objectively: as the task's evaluator file says, or its instruction."""
 
 from __future__ import annotations
 
@@ -6,15 +6,12 @@ import posixpath
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import cache
-from pathlib import Path
 
-import yaml
-from pydantic import BaseModel, ConfigDict, TypeAdapter
-
+from loopscope.evidence.evaluator import shipped_evaluators
 from loopscope.evidence.shell.commands import SimpleCommand
 from loopscope.evidence.shell.parse import parse
+from loopscope.models.evaluator import EvaluationEntry, EvaluationRole, Evaluator
 
 _INTERPRETERS = re.compile(r"(?:python|pypy|node|ruby|perl|julia|Rscript|bash|sh|lua)[\d.]*\Z")
 _HEADING = re.compile(r"^\s*(?:#{1,6}\s|\*\*)")
@@ -25,28 +22,8 @@ _NO_EVALUATION = re.compile(r"\b(?:train\w*|install|set ?up|git|commit|journal)\
 _CODED = re.compile(r"`([^`\n]{3,300})`")
 
 
-class Role(StrEnum):
-    """What an evaluation tells."""
-
-    SCORE = "score"
-    """The number that counts."""
-    CHECK = "check"
-    """Only whether the solution is right."""
-    PART = "part"
-    """The number for a part of the workload."""
-
-
-class _Entry(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    role: Role
-    program: str
-    arguments: str | None = None
-    without: str | None = None
-    value: str | None = None
-    failed: str | None = None
-    measures: str | None = None
-    made_by: str | None = None
+Role = EvaluationRole
+"""What an evaluation tells."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +41,7 @@ class EvaluationRule:
     measures: str | None = None
     """A file, relative to the work directory, that is evaluated instead of the sources."""
     made_by: re.Pattern[str] | None = None
-    source: str = "evaluations.yaml"
+    source: str = "evaluator"
     """Where the rule comes from."""
 
     def fits(self, name: str, arguments: str) -> bool:
@@ -78,13 +55,17 @@ class EvaluationRule:
 
 @cache
 def task_rules() -> Mapping[str, tuple[EvaluationRule, ...]]:
-    """The rules of the tasks in evaluations.yaml, read once."""
-    text = Path(__file__).with_name("evaluations.yaml").read_text(encoding="utf-8")
-    data = TypeAdapter(dict[str, tuple[_Entry, ...]]).validate_python(yaml.safe_load(text))
-    return {task: tuple(_rule(entry) for entry in entries) for task, entries in data.items()}
+    """The rules of the tasks whose evaluators are shipped."""
+    return {task: rules_of(evaluator) for task, evaluator in shipped_evaluators().items()}
 
 
-def _rule(entry: _Entry) -> EvaluationRule:
+@cache
+def rules_of(evaluator: Evaluator) -> tuple[EvaluationRule, ...]:
+    """The rules of an evaluator, compiled."""
+    return tuple(_rule(entry) for entry in evaluator.evaluations)
+
+
+def _rule(entry: EvaluationEntry) -> EvaluationRule:
     def compiled(text: str | None) -> re.Pattern[str] | None:
         return re.compile(text) if text is not None else None
 
@@ -100,13 +81,16 @@ def _rule(entry: _Entry) -> EvaluationRule:
     )
 
 
-def rules_for(task: str | None, instruction: str) -> tuple[EvaluationRule, ...]:
-    """The rules of a task: from the data file, else from its instruction.
+def rules_for(task: str | None, instruction: str, evaluator: Evaluator | None = None) -> tuple[EvaluationRule, ...]:
+    """The rules of a task: from its evaluator file, else from its instruction.
 
     Args:
         task: its name, as far as the transcript tells.
         instruction: the first message of the user.
+        evaluator: of the study's own, which comes before what is shipped.
     """
+    if evaluator is not None:
+        return rules_of(evaluator)
     return task_rules().get(task or "", ()) or rules_from_instruction(instruction)
 
 

@@ -1,0 +1,92 @@
+"""Evaluator files: the one that a study brings along for a task, else the one that is shipped."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+import yaml
+from pydantic import ValidationError
+
+from loopscope.models import TaskFacts
+from loopscope.models.evaluator import Evaluator
+from loopscope.records import RecordError
+from loopscope.records.durable import explain
+
+SHIPPED = Path(__file__).with_name("evaluators")
+MAX_FILE = 1 << 20
+"""Bytes."""
+
+
+class EvaluatorError(RecordError):
+    """An evaluator file cannot be used. The message names file and field and says what to do."""
+
+
+def load_evaluator(path: Path) -> Evaluator:
+    """Read an evaluator file.
+
+    Raises:
+        EvaluatorError: it cannot be read, is not YAML, or a field does not fit.
+    """
+    try:
+        if not path.is_file() or path.stat().st_size > MAX_FILE:
+            raise EvaluatorError(f"{path}: is no file of at most {MAX_FILE >> 20} MiB; an evaluator is a short text")
+        data = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise EvaluatorError(f"{path}: cannot be read: {' '.join(str(error).split())}") from None
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f" line {mark.line + 1}, column {mark.column + 1}" if mark else ""
+        raise EvaluatorError(f"{path}:{where}: not valid YAML: {getattr(error, 'problem', None) or error}") from None
+    except (ValueError, RecursionError) as error:
+        raise EvaluatorError(f"{path}: a value cannot be read: {' '.join(str(error).split())[:200]}") from None
+    if not isinstance(data, dict):
+        raise EvaluatorError(f"{path}: an evaluator is a mapping with task, metric, direction and evaluations")
+    try:
+        return Evaluator.model_validate(data)
+    except ValidationError as error:
+        raise EvaluatorError(f"{path}: {explain(error)} (docs/evaluators.md describes the file)") from None
+
+
+@cache
+def shipped_evaluators() -> Mapping[str, Evaluator]:
+    """The evaluators that come with loopscope, by task."""
+    return {path.stem: load_evaluator(path) for path in sorted(SHIPPED.glob("*.yaml"))}
+
+
+def evaluator_for(task: str | None, extra: Path | None = None) -> Evaluator | None:
+    """The evaluator of a task; None when there is none.
+
+    Args:
+        task: its name.
+        extra: directory with `<task>.yaml` files of the study's own, which come first.
+
+    Raises:
+        EvaluatorError: the study's own file cannot be used, or speaks of another task.
+    """
+    if not task:
+        return None
+    # A task's name comes from a log: it must not lead out of the directory.
+    path = extra / f"{task}.yaml" if extra is not None and "/" not in task and "\0" not in task else None
+    if path is None or not path.is_file():
+        return shipped_evaluators().get(task)
+    found = load_evaluator(path)
+    if found.task != task:
+        raise EvaluatorError(f"{path}: task: is {found.task!a}, but the file is named for {task!a}; rename one of them")
+    return found
+
+
+def completed(facts: TaskFacts, evaluator: Evaluator | None) -> TaskFacts:
+    """Facts of a task with what only its evaluator knows."""
+    if evaluator is None:
+        return facts
+    own = evaluator.facts
+    return TaskFacts(
+        name=facts.name,
+        title=facts.title if facts.title and facts.title != facts.name else own.title,
+        category=facts.category if facts.category and facts.category != "uncategorized" else own.category,
+        timed=facts.timed if facts.timed is not None else own.timed,
+        editable=facts.editable,
+        anchors=facts.anchors if facts.anchors.metric is not None else own.anchors,
+    )

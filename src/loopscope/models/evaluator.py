@@ -1,0 +1,207 @@
+"""The evaluator file of a task: how its evaluations look in a transcript, and what reward their values are worth."""
+
+from __future__ import annotations
+
+import re
+from decimal import ROUND_HALF_EVEN, Context, Decimal
+from enum import StrEnum
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field, model_validator
+
+from loopscope.models.base import Record, Versioned
+from loopscope.models.task import Anchors, Direction, TaskFacts
+
+_EXACT = Context(prec=50, rounding=ROUND_HALF_EVEN)
+"""Logarithms are taken to 50 digits before the reward is rounded, the same on every machine."""
+
+
+class EvaluationRole(StrEnum):
+    """What an evaluation tells."""
+
+    SCORE = "score"
+    """The number that counts."""
+    CHECK = "check"
+    """Only whether the solution is right."""
+    PART = "part"
+    """The number for a part of the workload."""
+
+
+def _compiles(text: str) -> str:
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise ValueError(f"no regular expression: {error}") from None
+    return text
+
+
+def _has_value(text: str) -> str:
+    if "value" not in re.compile(_compiles(text)).groupindex:
+        raise ValueError("names no group `(?P<value>...)`")
+    return text
+
+
+Expression = Annotated[str, Field(max_length=2000), AfterValidator(_compiles)]
+ValueExpression = Annotated[str, Field(max_length=2000), AfterValidator(_has_value)]
+Number = Annotated[Decimal, Field(allow_inf_nan=False)]
+
+
+class EvaluationEntry(Record):
+    """One way of evaluating. The first entry that fits a command counts."""
+
+    role: EvaluationRole
+    """What it tells."""
+    program: Expression
+    """Whole base name of the program, of an interpreter's script, or `cargo run`, `go run`."""
+    arguments: Expression | None = None
+    """Searched in the arguments, joined by spaces; absent: any."""
+    without: Expression | None = None
+    """Must not be found there."""
+    value: ValueExpression | None = None
+    """Searched in the output, with a group `value`."""
+    failed: Expression | None = None
+    """What the output shows when the evaluation ran and the solution is wrong."""
+    measures: str | None = None
+    """A file, relative to the work directory, that is evaluated instead of the sources."""
+    made_by: Expression | None = None
+    """What makes that file: base name of a program or script."""
+
+
+class RewardFormula(Record):
+    """How a value becomes a reward.
+
+    `log`: factor * ln(base / value) / ln(base / reference). `linear`: factor * (value - base) / (reference - base).
+    Then the reward is clipped and rounded (half to even).
+    """
+
+    kind: Literal["log", "linear"]
+    base: Number
+    """The value that is worth 0."""
+    reference: Number
+    """The value that is worth `factor`."""
+    factor: Number = Decimal(1)
+    """What the reference is worth."""
+    low: Number = Decimal(0)
+    """Rewards below are raised to it."""
+    high: Number = Decimal(1)
+    """Rewards above are lowered to it."""
+    decimals: int = Field(default=4, ge=0, le=12)
+    """Of the reward."""
+
+    @model_validator(mode="after")
+    def _sensible(self) -> RewardFormula:
+        if self.base == self.reference:
+            raise ValueError("base and reference are equal; the formula would divide by nothing")
+        if self.kind == "log" and (self.base <= 0 or self.reference <= 0):
+            raise ValueError("a logarithm needs a base and a reference above 0")
+        if self.low > self.high:
+            raise ValueError("low is above high")
+        return self
+
+    def reward(self, value: Decimal) -> Decimal | None:
+        """The reward of a value; None for one that no verifier could have measured (a time of 0 under `log`)."""
+        if not value.is_finite() or (self.kind == "log" and value <= 0):
+            return None
+        context = _EXACT.copy()
+        if self.kind == "log":
+            above = context.ln(context.divide(self.base, value))
+            below = context.ln(context.divide(self.base, self.reference))
+        else:
+            above = context.subtract(value, self.base)
+            below = context.subtract(self.reference, self.base)
+        raw = context.multiply(self.factor, context.divide(above, below))
+        clipped = max(self.low, min(self.high, raw))
+        return clipped.quantize(Decimal(1).scaleb(-self.decimals), context=context)
+
+
+class Gate(Record):
+    """What a solution must pass for any reward at all."""
+
+    below: Number | None = None
+    """The value must be less."""
+    above: Number | None = None
+    """The value must be more."""
+    failed_is_zero: bool = True
+    """An evaluation or check that says that the solution is wrong makes the reward 0."""
+
+    def passes(self, value: Decimal) -> bool:
+        """Whether a value is on the right side."""
+        return (self.below is None or value < self.below) and (self.above is None or value > self.above)
+
+
+class Claim(Record):
+    """How a commit message states a result. The last match of the first entry that matches counts."""
+
+    pattern: ValueExpression
+    """Searched in the message, any case, with a group `value`."""
+    factor: Number = Decimal(1)
+    """From the message's unit to the task's."""
+    is_reward: bool = False
+    """It states the reward itself, not the metric."""
+
+
+class Evaluator(Versioned):
+    """Everything that an evaluator file says."""
+
+    task: str = Field(min_length=1, max_length=200)
+    """Name of the task, as logs and studies name it."""
+    title: str = ""
+    """For people; the name when empty."""
+    category: str = "uncategorized"
+    """The family."""
+    timed: bool = False
+    """The metric is time."""
+    metric: str
+    """What is measured, in words."""
+    unit: str = ""
+    """Of the metric."""
+    direction: Direction
+    """Which way the metric is better."""
+    evaluations: tuple[EvaluationEntry, ...] = Field(min_length=1)
+    """Commands that evaluate."""
+    reward: RewardFormula | None = None
+    """From the metric to the reward; without one nothing is reconstructed."""
+    gate: Gate = Gate()
+    """What comes before any reward."""
+    claims: tuple[Claim, ...] = ()
+    """How messages state results."""
+
+    @model_validator(mode="after")
+    def _sensible(self) -> Evaluator:
+        formula = self.reward
+        if formula is not None:
+            rises = (formula.reference > formula.base) == (formula.factor > 0)
+            if rises != (self.direction == "maximize"):
+                raise ValueError(f"direction is {self.direction}, but the reward formula goes the other way")
+            if not any(entry.role is EvaluationRole.SCORE and entry.value for entry in self.evaluations):
+                raise ValueError("there is a reward formula, but no evaluation of role `score` with a value")
+        return self
+
+    def score(self, value: Decimal) -> Decimal | None:
+        """The reward of a measured value: gate, formula, clipping, rounding; None without a formula."""
+        if self.reward is None or not value.is_finite():
+            return None
+        zero = Decimal(0).quantize(Decimal(1).scaleb(-self.reward.decimals))
+        return self.reward.reward(value) if self.gate.passes(value) else zero
+
+    @property
+    def anchors(self) -> Anchors:
+        """What the reward is measured against."""
+        formula = self.reward
+        return Anchors(
+            metric=f"{self.metric} ({self.unit})" if self.unit else self.metric,
+            direction=self.direction,
+            baseline=formula.base if formula else None,
+            reference=formula.reference if formula else None,
+        )
+
+    @property
+    def facts(self) -> TaskFacts:
+        """What measures and report need of the task."""
+        return TaskFacts(
+            name=self.task,
+            title=self.title or self.task.replace("_", " "),
+            category=self.category,
+            timed=self.timed,
+            anchors=self.anchors,
+        )
