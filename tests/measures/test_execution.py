@@ -2,12 +2,15 @@ from __future__ import annotations
 
 import random
 from fractions import Fraction
+from itertools import product
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from loopscope.measures import C2, Checkpoint, Flag, c2, discount
+from loopscope.measures.execution import DISCOUNT
+from loopscope.measures.stored import ROUND_SCORES
 
 checkpoint = st.builds(
     Checkpoint,
@@ -93,3 +96,22 @@ def test_a_table_in_twentieths_gives_the_same(runs: list[tuple[bool, int]]) -> N
 
 def outcome(found: C2) -> tuple[object, ...]:
     return found.value, found.unobservable_as_zero, found.unobservable_as_one, found.attempts, found.unobservable
+
+
+@given(st.lists(st.one_of(checkpoint, st.just(Checkpoint(None))), max_size=4))
+def test_the_interval_is_that_of_every_way_to_fill_in_what_is_unknown(given_: list[Checkpoint]) -> None:
+    found = c2(given_)
+    ways = [
+        ROUND_SCORES if score is None else DISCOUNT if c.delivered and c.build_failures is None else (score,)
+        for c, score in zip(given_, found.scores, strict=True)
+    ]
+    means = [sum(way) / Fraction(len(way)) for way in product(*ways) if way]
+    assert (found.low, found.high) == (min(means, default=None), max(means, default=None))
+
+
+def test_the_interval_by_hand() -> None:
+    found = c2([INITIAL, Checkpoint(True, 1), Checkpoint(True), Checkpoint(None), Checkpoint(False)])
+    assert (found.low, found.high) == (Fraction("1.35") / 4, Fraction("2.85") / 4)
+    assert (found.unobservable_as_zero, found.value) == (Fraction("1.85") / 4, Fraction("1.85") / 3)
+    whole = c2([Checkpoint(True, 0), Checkpoint(False, 9)])
+    assert whole.low == whole.high == whole.value

@@ -6,6 +6,8 @@
 | `c2(checkpoints)` | `C2`: Execution, with its interval | C.3 |
 | `c3(scores, final, ...)` | `C3`: Feedback Control, A1, A2, dip episodes | C.4 |
 | `diagnostics.shape`, `.build`, `.feedback` | how the loop behaves | D.1, D.2, D.3 |
+| `extras.*` | looking before committing, claims, what was left behind, saturation, jumps | not in it |
+| `noise_band`, `dip_confidence`, `depth_in_bands` | whether a dip is more than noise | not in it |
 | `avg_at_k`, `best_at_k`, `outcome`, `outcome_by_category` | final scores | 2.2, A |
 | `two_level`, `by_model_and_category`, `by_category` | from runs to models and categories | C.5 |
 | `resource`, `resource_by_category` | use per task, and totals | 2.3, B |
@@ -15,7 +17,7 @@ Scores go in as int, float, Decimal, Fraction or strings ("0.09", "9/100"), miss
 `Fraction`s, and None where there is no value. `docs/design/measures.md` lists every choice the paper leaves open.
 """
 
-from loopscope.measures import diagnostics
+from loopscope.measures import diagnostics, extras
 from loopscope.measures.aggregation import Aggregate, by_category, by_model_and_category, two_level
 from loopscope.measures.episodes import Episode, Recovery, Step
 from loopscope.measures.exact import EPS, Number, Score, exact, exacts, mean
@@ -24,6 +26,7 @@ from loopscope.measures.feedback import C3, c3
 from loopscope.measures.flags import Flag
 from loopscope.measures.framing import C1, HORIZON, c1, c1_from_stored
 from loopscope.measures.highwater import high_water
+from loopscope.measures.noise import Confidence, depth_in_bands, dip_confidence, noise_band
 from loopscope.measures.outcome import Outcome, avg_at_k, best_at_k, outcome, outcome_by_category
 from loopscope.measures.resources import Resource, resource, resource_by_category
 from loopscope.measures.stored import CleanedC2, clean_by_enumeration, clean_by_replay
@@ -37,6 +40,7 @@ __all__ = [
     "Aggregate",
     "Checkpoint",
     "CleanedC2",
+    "Confidence",
     "Episode",
     "Flag",
     "Number",
@@ -55,12 +59,16 @@ __all__ = [
     "c3",
     "clean_by_enumeration",
     "clean_by_replay",
+    "depth_in_bands",
     "diagnostics",
+    "dip_confidence",
     "discount",
     "exact",
     "exacts",
+    "extras",
     "high_water",
     "mean",
+    "noise_band",
     "outcome",
     "outcome_by_category",
     "resource",

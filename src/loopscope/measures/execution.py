@@ -44,6 +44,11 @@ class Checkpoint:
         return not self.initial and self.delivered is not None and self.observable is not False
 
     @property
+    def is_undiscounted(self) -> bool:
+        """Delivered, at a number of failures that is unknown."""
+        return self.is_attempt and bool(self.delivered) and self.build_failures is None
+
+    @property
     def score(self) -> Fraction | None:
         """s = g * d(n); None outside I."""
         if not self.is_attempt:
@@ -60,7 +65,12 @@ class C2:
     unobservable_as_zero: Fraction | None
     """The same with each unobservable checkpoint as a failed delivery: the lowest C2 that the run can have had."""
     unobservable_as_one: Fraction | None
-    """... and as a clean delivery: the highest. The two are the sensitivity interval of an incomplete run."""
+    """... and as a clean delivery: the highest."""
+    low: Fraction | None
+    """Sensitivity interval of an incomplete run: the least C2 over every way to fill in what is unknown, an unobserved
+    checkpoint with a value of Q = {0, .5, .6, .7, .85, 1}, an unknown count of a delivered one with a discount."""
+    high: Fraction | None
+    """... and the greatest. Both are the value itself where nothing is unknown."""
     scores: tuple[Fraction | None, ...]
     """s per checkpoint given, None outside I."""
     attempts: int
@@ -76,10 +86,16 @@ def c2(checkpoints: Iterable[Checkpoint]) -> C2:
     scores = tuple(checkpoint.score for checkpoint in given)
     s = [score for score in scores if score is not None]
     unseen = sum(not checkpoint.initial for checkpoint in given) - len(s)
+    # Every way to fill in lies between these two, and both are among them, so that none has to be listed.
+    low = [
+        discount(4) if c.is_undiscounted else score for c, score in zip(given, scores, strict=True) if score is not None
+    ]
     return C2(
         value=mean(s),
         unobservable_as_zero=mean(s + [Fraction(0)] * unseen),
         unobservable_as_one=mean(s + [Fraction(1)] * unseen),
+        low=mean(low + [Fraction(0)] * unseen),
+        high=mean(s + [Fraction(1)] * unseen),
         scores=scores,
         attempts=len(s),
         unobservable=unseen,
@@ -89,6 +105,6 @@ def c2(checkpoints: Iterable[Checkpoint]) -> C2:
 
 def _flags(given: tuple[Checkpoint, ...], unseen: int) -> tuple[Flag, ...]:
     flags: tuple[Flag, ...] = (Flag.UNOBSERVABLE,) if unseen else ()
-    if any(c.is_attempt and c.delivered and c.build_failures is None for c in given):
+    if any(c.is_undiscounted for c in given):
         flags += (Flag.FAILURES_UNKNOWN,)
     return flags
