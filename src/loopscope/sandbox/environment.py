@@ -36,7 +36,7 @@ class LocalEnvironment(BaseEnvironment):
         temporary one); removed by `stop(delete=True)`.
     python_packages: PyPI packages of the python3 that is offered inside (default: numpy); empty for none.
     private_dirs: further directories to make writable inside, such as `/models`.
-    max_transfer_bytes: cap of one download (default 2 GiB).
+    max_transfer_bytes: cap of one download (default 2 GiB); twice what the sandbox may write is one as well.
     export_on_stop: `path` inside, `file` outside, `max_bytes`: a directory that `stop` writes as a tar unless the file
         exists already. For what must come out however the trial went. With `limits`, a file outside, also what was
         seen of the limits (`export.LimitsFile`).
@@ -80,7 +80,7 @@ class LocalEnvironment(BaseEnvironment):
         self._starter: asyncio.Task[Any] | None = None
         self._scratch_dir = Path(scratch_dir) if scratch_dir else None
         self._runner = Runner()
-        self._files = Files(self._runner, max_transfer_bytes, transfer_timeout_sec)
+        self._files = Files(self._runner, max_transfer_bytes, self._room, transfer_timeout_sec)
         self._storage = storage
         self._shm_bytes = int(shm_mb) << 20
         self._box: Box | None = None
@@ -179,6 +179,11 @@ class LocalEnvironment(BaseEnvironment):
         except BaseException:
             await asyncio.shield(self.stop(delete=True))
             raise
+
+    def _room(self) -> int | None:
+        """Plain directories that are only watched may hold more than was given, and that is to come out."""
+        storage = self._box.storage if self._box else None
+        return max(storage.bytes, storage.peak) if storage else None
 
     def _more_roots(self) -> set[str]:
         paths = [*self._private_dirs, self.task_env_config.workdir or ""]
@@ -299,7 +304,7 @@ class LocalEnvironment(BaseEnvironment):
     async def stream_tar(self, path: str, dest_file: Path | str, max_bytes: int) -> int:
         """Write an uncompressed tar of the directory `path` to a host file; returns its size.
 
-        Raises TransferTooLarge past `max_bytes`, and leaves no file then.
+        Raises TransferTooLarge past `max_bytes`, or twice what the sandbox may hold, and leaves no file then.
         """
         return await self._files.stream_tar(self._absolute(path), Path(dest_file), max_bytes)
 

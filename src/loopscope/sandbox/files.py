@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -30,8 +30,16 @@ class Files:
     runner: Runner
     max_bytes: int
     """Cap of one download."""
+    room: Callable[[], int | None]
+    """Bytes that the sandbox may hold, once that is known. See `cap`."""
     timeout_sec: float
     """Cap of one transfer's time."""
+
+    def cap(self, asked: int) -> int:
+        """The most that one download may bring out: what is asked for, and never more than twice what the sandbox may
+        hold. A hard link counts once inside and once for each of its names outside; a hole counts only outside."""
+        room = self.room()
+        return asked if room is None else min(asked, 2 * room)
 
     async def _transfer(self, what: str, argv: Sequence[str], **how: Any) -> None:
         code, _, err = await self.runner.run(argv, timeout=self.timeout_sec, **how)
@@ -72,13 +80,14 @@ class Files:
             await self.extract(archive, target, touch=touch)
 
     async def _tar_out(self, path: str, out: IO[bytes], max_bytes: int, exclude: Sequence[str] = ()) -> int:
-        sink = Sink(out, path, max_bytes)
+        sink = Sink(out, path, self.cap(max_bytes))
         argv = [*_PACK, "--sort=name", *(f"--exclude={pattern}" for pattern in exclude), "-f", "-", "-C", path, "."]
         await self._transfer(f"download {path}", argv, into=sink)
+        await asyncio.to_thread(sink.finish)
         return sink.total
 
     async def stream_tar(self, path: str, dest: Path, max_bytes: int) -> int:
-        """Write a tar of the directory `path` to `dest`; its size. TransferTooLarge past `max_bytes`, and no file."""
+        """Write a tar of the directory `path` to `dest`; its size. TransferTooLarge past the caps: no file."""
         try:
             with dest.open("wb") as f:
                 return await self._tar_out(path, f, max_bytes)
@@ -90,9 +99,12 @@ class Files:
         """Copy one file out. A link is resolved inside; anything but a regular file is refused."""
         with tempfile.TemporaryFile() as archive:
             argv = [*_PACK, "--dereference", "-P", "-f", "-", "--", path]
-            await self._transfer(f"download {path}", argv, into=Sink(archive, path, self.max_bytes))
+            most = self.cap(self.max_bytes)
+            sink = Sink(archive, path, most)
+            await self._transfer(f"download {path}", argv, into=sink)
+            sink.finish()
             archive.seek(0)
-            await asyncio.to_thread(transfer.unpack_file, archive, target, label=path, max_bytes=self.max_bytes)
+            await asyncio.to_thread(transfer.unpack_file, archive, target, label=path, max_bytes=most)
 
     async def download_dir(self, path: str, target: Path, exclude: Sequence[str] = ()) -> list[str]:
         """Copy a directory out, merging; returns what was left out."""

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import IO, Any
 
 from loopscope.sandbox.errors import SandboxError, SandboxGoneError, TransferTooLarge
+from loopscope.sandbox.holes import HoleyFile
 from loopscope.sandbox.namespace import Command, Process, Sandbox
 from loopscope.sandbox.output import BoundedOutput, OnText, pump
 
@@ -75,11 +76,11 @@ class Runner:
 
 
 class Sink(BoundedOutput):
-    """A stream that goes to a host file, with a hard cap."""
+    """A stream that goes to a new host file, zeros as holes, with a hard cap. `finish` ends it."""
 
     def __init__(self, out: IO[bytes], label: str, max_bytes: int) -> None:
         super().__init__(keep=0)
-        self._out = out
+        self._out = HoleyFile(out)
         self._label = label
         self._max_bytes = max_bytes
 
@@ -89,6 +90,10 @@ class Sink(BoundedOutput):
         if self.total > self._max_bytes:
             raise TransferTooLarge(self._label, self._max_bytes)
         self._out.write(chunk)
+
+    def finish(self) -> None:
+        """Write what is held back; the file is whole then, and has its length."""
+        self._out.finish()
 
     def text(self) -> str:
         """Nothing is kept."""

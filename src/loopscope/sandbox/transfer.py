@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import IO, Self
 
 from loopscope.sandbox.errors import TransferError, TransferTooLarge
+from loopscope.sandbox.holes import HoleyFile
 
 MAX_HEADER_BYTES = 1 << 20
 MAX_DEPTH, MAX_NAME_BYTES = 100, 2000
@@ -132,9 +133,7 @@ class _Extraction:
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
             fd = os.open(parts[-1], flags, 0o600, dir_fd=parent)
             with os.fdopen(fd, "wb") as out:
-                while chunk := content.read(_CHUNK):
-                    out.write(chunk)
-                out.flush()
+                _copy(content, out)
                 os.fchmod(fd, info.mode & 0o777 | 0o600)
                 os.utime(fd, (float(info.mtime), float(info.mtime)))
         finally:
@@ -160,6 +159,13 @@ class _Extraction:
                 os.utime(fd, (float(info.mtime), float(info.mtime)))
             finally:
                 os.close(fd)
+
+
+def _copy(content: IO[bytes] | None, out: IO[bytes]) -> None:
+    holey = HoleyFile(out)
+    while content is not None and (chunk := content.read(_CHUNK)):
+        holey.write(chunk)
+    holey.finish()
 
 
 def _clear(name: str, parent: int) -> None:
@@ -241,8 +247,7 @@ def unpack_file(stream: IO[bytes], target: Path, *, label: str, max_bytes: int) 
         if target.is_symlink():
             target.unlink()
         with target.open("wb") as out:
-            while content is not None and (chunk := content.read(_CHUNK)):
-                out.write(chunk)
+            _copy(content, out)
         target.chmod(info.mode & 0o777 | 0o600)
         os.utime(target, (float(info.mtime), float(info.mtime)))
         return
