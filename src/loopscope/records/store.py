@@ -231,22 +231,17 @@ class StudyStore:
         """A prepared task; RecordError when the study has none of that name."""
         return read_model(self.path / "tasks" / f"{name}.json", PreparedTask)
 
-    def facts(self, record: RunRecord, known: TaskFacts | None = None) -> TaskFacts:
-        """What is known of a run's task: by the prepared task, else by an evaluator file, else by the record alone.
+    def facts(self, record: RunRecord) -> TaskFacts:
+        """What is known of a run's task: by the prepared task, else by the record of an imported run alone.
 
-        Args:
-            record: the run's.
-            known: what an evaluator file says of the task (`evidence/evaluator.py`), if there is one.
+        What an evaluator file knows comes on top of it (`evidence/evaluator.py`).
 
         Raises:
             RecordError: the prepared task cannot be read; or there is none, and the run was not imported.
         """
         if record.imported is None or os.path.lexists(self.path / "tasks" / f"{record.task}.json"):
             return self.task(record.task).facts
-        if known is not None:
-            return known
-        title = record.task.replace("_", " ").replace("-", " ")
-        return TaskFacts(name=record.task, title=title, category=record.category)
+        return TaskFacts(name=record.task, title=record.task, category=record.category)
 
     @property
     def evaluators(self) -> Path:
