@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from harbor.models.task.config import TaskConfig
@@ -14,11 +15,12 @@ from toy_study import run, write_task
 
 from loopscope.engine import needs
 from loopscope.engine.events import Event, silent
+from loopscope.engine.kinds import EndingKind, kind_of
 from loopscope.engine.needs import Capacity, Need
 from loopscope.engine.scheduler import Job, Scheduler
 from loopscope.engine.status import UnitState, study_status
 from loopscope.engine.study import run_study
-from loopscope.models import VerificationStatus
+from loopscope.models import RunStatus, VerificationStatus
 from loopscope.records.studyfile import NoRoomError
 from loopscope.sandbox import storage
 
@@ -64,16 +66,53 @@ def test_a_disk_that_was_filled_is_told_everywhere(study, tmp_path, means):
 
 
 @pytest.mark.sandbox
+def test_links_and_holes_are_no_way_to_more_disk(study, tmp_path):
+    tricks = {
+        "links": "head -c 20M /dev/urandom > a; for n in $(seq 50); do ln a $n; done",
+        "holes": "truncate -s 2G a",
+    }
+    agents = {label: {"commands": [trick]} for label, trick in tricks.items()}
+    store = run(study(agents, [small_task(tmp_path / "toy", 64)]))
+    for label in tricks:
+        record = store.run(f"toy__{label}__s1").record
+        assert (kind_of(record), record.status) == (EndingKind.WORKSPACE_TOO_LARGE, RunStatus.AGENT_ERROR)
+    assert sum(path.stat().st_blocks for path in store.path.rglob("*")) * 512 < 16 << 20
+    assert [unit.ending for unit in study_status(store.path).units] == ["workspace_too_large"] * 2
+
+
+@pytest.mark.sandbox
+def test_a_unit_that_the_disk_has_no_room_for_waits_and_the_others_are_done(study, tmp_path):
+    plan = study({"n": "nop"}, [small_task(tmp_path / "toy", 64), small_task(tmp_path / "vast", 1 << 30)])
+    told: list[Event] = []
+    with pytest.raises(NoRoomError, match=r"make room: .* a run of vast needs [\d.]+ GB .*run again"):
+        asyncio.run(run_study(plan, told.append))
+    assert [event.message for event in told if event.problem] == [told[0].message]
+    assert "a run of vast needs" in told[0].message
+    assert plan.store.run("toy__nop__s1").score("final").value == Decimal("0.1")
+    states = {unit.run_id: (unit.state, unit.tries) for unit in study_status(plan.store.path).units}
+    assert states["vast__nop__s1"] == (UnitState.WAITING, 0)
+
+
+@pytest.mark.parametrize(("free_gb", "mb"), [(100, 10240), (20, 4096), (10, 1024), (1, 1024)])
+def test_a_task_that_says_nothing_is_given_what_is_counted_for_it(study, monkeypatch, free_gb, mb):
+    plan = study({"n": "nop"})
+    monkeypatch.setattr(needs.shutil, "disk_usage", lambda _: SimpleNamespace(free=free_gb * 10**9))
+    found = needs.Needs(plan.store.path, plan.spec)
+    assert found.storage_mb("toy") == mb
+    run_plan = plan.runs[0]
+    out = min(8 << 30, 2 * mb << 20)
+    assert found.rollout("toy", run_plan.agent, run_plan.kind).disk_bytes == max((mb << 20) + out, 2 * out)
+    assert found.verification("toy", 5 << 20).disk_bytes == (mb + 10) << 20
+    assert found.verification("toy", None).disk_bytes == (mb << 20) + 2 * out
+
+
+@pytest.mark.sandbox
 def test_a_full_machine_stops_the_study_before_anything_and_the_unit_waits(study, monkeypatch):
     plan = study({"n": "nop"})
-    monkeypatch.setattr(needs.shutil, "disk_usage", lambda _: _Free())
+    monkeypatch.setattr(needs.shutil, "disk_usage", lambda _: SimpleNamespace(free=10**9))
     with pytest.raises(NoRoomError, match=r"make room: 1\.0 GB are free"):
         asyncio.run(run_study(plan, silent))
     assert_waiting(plan)
-
-
-class _Free:
-    free = 10**9
 
 
 @pytest.mark.sandbox

@@ -17,7 +17,7 @@ from loopscope.engine.needs import Capacity, Need
 from loopscope.engine.providers import CLOSED_AFTER, DOWN_AFTER, MAX_PAUSE_SEC, Provider, Refusal
 from loopscope.engine.scheduler import MAX_OVERTAKEN, MAX_TRIES, Job, Scheduler
 from loopscope.engine.turns import evenly, fair_order
-from loopscope.records import StudyError
+from loopscope.records.studyfile import NoRoomError
 
 
 @dataclass(frozen=True)
@@ -329,11 +329,22 @@ def test_no_room_on_the_disk_waits_for_what_runs_and_then_says_what_to_free(tmp_
     run_virtual(study.run())
     assert study.moments == [0, 0, 1, 1]
     disk["free"] = 11
-    with pytest.raises(ExceptionGroup) as caught:
-        run_virtual(Study(capacity, units).run())
-    (error,) = caught.value.exceptions
-    assert isinstance(error, StudyError)
-    assert str(error).startswith(f"{tmp_path}: make room: 11.0 GB are free, and a run of t0 needs 12.0 GB")
+    study = Study(capacity, [*units, unit(4, seconds=1, disk_bytes=5 * 10**9)])
+    with pytest.raises(NoRoomError) as caught:
+        run_virtual(study.run())
+    said = f"{tmp_path}: make room: 11.0 GB are free, and a run of t0 needs 12.0 GB"
+    assert str(caught.value).startswith(said) and "4 units wait for it" in str(caught.value)
+    assert study.done == study.units[4:], "what fits need not wait for what does not"
+    assert len(study.told) == 1 and study.told[0].startswith(said)
+
+
+def test_what_a_full_disk_left_out_of_an_early_round_does_not_hold_the_later_ones(tmp_path):
+    capacity = Capacity(places=2, folder=tmp_path, free_bytes=lambda _: 10)
+    units = [unit(seed, seconds=1, seed=seed, disk_bytes=disk) for seed, disk in enumerate((5, 11, 5))]
+    study = Study(capacity, units)
+    with pytest.raises(NoRoomError, match="a run of t1"):
+        run_virtual(study.run())
+    assert study.done == [units[0], units[2]]
 
 
 def test_the_virtual_clock_finds_deadlocks():

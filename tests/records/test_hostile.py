@@ -120,6 +120,20 @@ def test_a_tree_bomb_is_bounded(work, tmp_path, monkeypatch):
     assert repository.diff(second.tree, second.tree) == [], "equal trees are not entered"
 
 
+def test_a_state_of_many_times_the_same_file_is_refused_before_it_fills_the_disk(work, tmp_path):
+    work.write("a.py", "0")
+    base = work.commit("base")
+    blob = bytes.fromhex(plant(work, b"blob", bytes(1 << 20)))
+    tree = plant(work, b"tree", b"".join(b"100644 %03d\0" % n + blob for n in range(100)))
+    plant(work, b"commit", commit_text(tree, parents=f"parent {base}\n"))
+    salvage(work.tar(tmp_path / "w.tar"), tmp_path / "clean")
+    repository = Repository(tmp_path / "clean")
+    bomb = next(c for c in read_history(repository).commits if c.message == "forged\n")
+    with pytest.raises(TreeTooLarge, match="more than 5000000 bytes"):
+        repository.write_state(bomb.tree.encode(), tmp_path / "s.tar", 0, 5_000_000)
+    assert (tmp_path / "s.tar").stat().st_size < 6_000_000
+
+
 def test_trees_deeper_than_any_project_are_refused(work, tmp_path):
     work.write("a.py", "0")
     work.commit("base")

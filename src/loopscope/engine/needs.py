@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from harbor.models.task.config import TaskConfig
 
 from loopscope.agents.registry import AgentKind
+from loopscope.engine.harvest import MAX_WORKSPACE_BYTES
 from loopscope.engine.providers import Provider
 from loopscope.models import AgentSpec, StudySpec
 from loopscope.records.studyfile import NoRoomError
+from loopscope.sandbox.storage import DEFAULT_MB, SMALLER_MB
 from loopscope.tasks.prepare import prepared_dir
 
 MODEL_BOUND_MILLICPUS = 125
 """An agent that drives a model waits for it most of the time, and builds and tests in between: an eighth of a cpu."""
-DEFAULT_STORAGE_MB = 1024
-"""Counted for a task that does not say how much it may write."""
 _ON_THIS_MACHINE = frozenset({"local", "docker", "podman", "apple-container", "singularity", "kata"})
 """Environments whose trials use this machine's cpus and disk; those by import path count as such too."""
 
@@ -68,15 +69,18 @@ class Capacity:
         promised = need.disk_bytes + sum(other.disk_bytes for other in running)
         return self.free_bytes(self.folder) - self.reserve_bytes >= promised
 
-    def shortage(self, need: Need) -> NoRoomError:
-        """Why a unit does not fit although nothing runs: only the disk can be the reason."""
+    def shortage(self, needs: Sequence[Need]) -> NoRoomError:
+        """Why units do not fit although nothing runs: only the disk can be the reason."""
         if self.folder is None:
             raise AssertionError("a unit that runs alone fits every budget")
-        free, wanted = self.free_bytes(self.folder), need.disk_bytes + self.reserve_bytes
+        largest = max(needs, key=lambda need: need.disk_bytes)
+        free, wanted = self.free_bytes(self.folder), largest.disk_bytes + self.reserve_bytes
+        tasks = ", ".join(sorted({need.what for need in needs}))
+        count = f"{len(needs)} units wait for it ({tasks}); " if len(needs) > 1 else ""
         return NoRoomError(
-            f"{self.folder}: make room: {_gb(free)} GB are free, and a run of {need.what} needs {_gb(wanted)} GB "
-            f"({_gb(need.disk_bytes)} that it may write, {_gb(self.reserve_bytes)} that stay free: "
-            f"schedule.disk_reserve_gb); free {_gb(wanted - free)} GB and run again"
+            f"{self.folder}: make room: {_gb(free)} GB are free, and a run of {largest.what} needs {_gb(wanted)} GB "
+            f"({_gb(largest.disk_bytes)} that it may write, {_gb(self.reserve_bytes)} that stay free: "
+            f"schedule.disk_reserve_gb); {count}free {_gb(max(0, wanted - free))} GB and run again"
         )
 
 
@@ -86,6 +90,11 @@ def _within(wanted: int, used: int, budget: int | None) -> bool:
 
 def _gb(count: int) -> str:
     return f"{count / 1e9:.1f}"
+
+
+def harvest_bytes(storage_bytes: int) -> int:
+    """The most that comes out of a sandbox that may hold so many bytes, as a tar."""
+    return min(MAX_WORKSPACE_BYTES, 2 * storage_bytes)
 
 
 def provider_of(agent: AgentSpec) -> str:
@@ -132,21 +141,43 @@ class Needs:
     def rollout(self, task: str, agent: AgentSpec, kind: AgentKind) -> Need:
         """Of a rollout: an agent without a model is cpu-bound and takes what its task is given."""
         cpus = MODEL_BOUND_MILLICPUS if is_model_bound(agent, kind) else self._cpus(task)
-        return Need(cpus, self._disk(task), provider_of(agent), task)
+        return Need(cpus, self._rollout_bytes(self._sandbox_mb(task)), provider_of(agent), task)
 
-    def verification(self, task: str) -> Need:
-        """Of a verification: cpu-bound, whatever agent made what is verified."""
-        return Need(self._cpus(task), self._disk(task), None, task)
+    def verification(self, task: str, state_bytes: int | None) -> Need:
+        """Of a verification: cpu-bound, whatever agent made what is verified.
+
+        Args:
+            state_bytes: size of the state's tar; None where it is not known.
+        """
+        state = self.harvest_bytes(task) if state_bytes is None else state_bytes
+        disk = (self._sandbox_mb(task) << 20) + 2 * state if self._here else 0  # its tar, and its place in the sandbox
+        return Need(self._cpus(task), disk, None, task)
 
     def _cpus(self, task: str) -> int:
         return max(1, round(1000 * (self._spec.environment.cpus or self._resources(task)[0])))
 
-    def _disk(self, task: str) -> int:
-        return (self.storage_mb(task) or DEFAULT_STORAGE_MB) << 20 if self._here else 0
-
     def storage_mb(self, task: str) -> int | None:
-        """MiB that a task's sandbox may write, as the task says; None where it does not."""
-        return self._resources(task)[1]
+        """MiB that a task's sandbox may write, as the task or else our sandbox says; None: neither does."""
+        return self._resources(task)[1] or (self._default_mb if self._spec.environment.type == "local" else None)
+
+    def harvest_bytes(self, task: str) -> int:
+        """The most that comes out of a task's sandbox as a tar."""
+        return harvest_bytes(self._sandbox_mb(task) << 20)
+
+    def _sandbox_mb(self, task: str) -> int:
+        return self._resources(task)[1] or self._default_mb
+
+    @cached_property
+    def _default_mb(self) -> int:
+        """Where the task says nothing: as a sandbox has it by itself, less where the disk has no room for that."""
+        capacity = self.capacity()
+        fitting = (mb for mb in (DEFAULT_MB, *SMALLER_MB) if capacity.fits(Need(0, self._rollout_bytes(mb)), ()))
+        return next(fitting, SMALLER_MB[-1])
+
+    def _rollout_bytes(self, storage_mb: int) -> int:
+        """The sandbox and then the workspace's tar beside it; when the sandbox is gone, the tar and its archive."""
+        harvest = harvest_bytes(storage_mb << 20)
+        return harvest + max(storage_mb << 20, harvest) if self._here else 0
 
     def _resources(self, task: str) -> tuple[float, int | None]:
         """(cpus, storage in MiB) that a prepared task asks for, read once: while a study runs its tasks stay."""

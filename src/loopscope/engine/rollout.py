@@ -86,8 +86,11 @@ def _exporting(spec: EnvironmentSpec, task: PreparedTask, file: Path) -> Environ
     return spec.model_copy(update={"kwargs": spec.kwargs | {"export_on_stop": export.model_dump(mode="json")}})
 
 
-async def run_rollout(plan: Plan, run: RunPlan) -> RunRecord:
+async def run_rollout(plan: Plan, run: RunPlan, storage_mb: int | None = None) -> RunRecord:
     """Run one agent on one task with one seed and publish its run directory.
+
+    `storage_mb`: what our sandbox may write, in the place of the task's.
+
 
     Raises only for faults of this machine (disk full) and on cancellation; what goes wrong in the trial is recorded.
     """
@@ -104,6 +107,7 @@ async def run_rollout(plan: Plan, run: RunPlan) -> RunRecord:
                 agent=agent,
                 environment=_exporting(plan.spec.environment, run.task, tar),
                 verifier=_harvester(run.task, tar),
+                storage_mb=storage_mb if plan.spec.environment.type == "local" else None,
             )
         redact = Redactor(list(resolve_env_vars(agent.env).values()))
         return await to_its_end(publish_run, Try(plan, run, outcome, tar, watch, redact))

@@ -71,6 +71,8 @@ class Scheduler[Unit, Result]:
         self._finished, self._answer, self._tell = finished, answer, tell
         self._waiting: list[_Waiting[Unit]] = []
         self._running: dict[int, Need] = {}
+        self._left_out: list[_Waiting[Unit]] = []
+        """No room for them though nothing else ran."""
         self._ended = 0
         self._changed = asyncio.Event()
 
@@ -80,7 +82,8 @@ class Scheduler[Unit, Result]:
         An error of `work`, or cancellation, cancels what runs, waits for its end and is passed on (in a group).
 
         Raises:
-            StudyError: a unit does not fit though nothing else runs; says what must be freed.
+            NoRoomError: when the others have ended: some found no room on the disk though nothing else ran; says
+                how many, and what must be freed. Alone, when a unit's work raises it and nothing else runs.
         """
         self._waiting = sorted(_Waiting(job.round, position, job) for position, job in enumerate(jobs))
         async with asyncio.TaskGroup() as group:
@@ -89,6 +92,8 @@ class Scheduler[Unit, Result]:
                 for entry in self._admitted():
                     group.create_task(self._one(entry, work))
                 await self._wait()
+        if self._left_out:
+            raise self._capacity.shortage([entry.job.need for entry in self._left_out])
 
     async def _one(self, entry: _Waiting[Unit], work: Callable[[Unit], Awaitable[Result]]) -> None:
         provider, started = self._provider(entry), asyncio.get_running_loop().time()
@@ -152,9 +157,16 @@ class Scheduler[Unit, Result]:
             chosen.append(entry)
         for entry in chosen:
             self._waiting.remove(entry)
-        if passed and not self._running:
-            raise self._capacity.shortage(passed[0].job.need)
+        if passed and not self._running:  # nothing that ends could make room: the others need not wait for it
+            self._leave_out(passed)
+            return self._admitted()
         return chosen
+
+    def _leave_out(self, entries: Sequence[_Waiting[Unit]]) -> None:
+        self._tell(str(self._capacity.shortage([entry.job.need for entry in entries])))
+        self._left_out += entries
+        for entry in entries:
+            self._waiting.remove(entry)
 
     def _last_round(self) -> int:
         """The round up to which units may start: the earliest that has one waiting. Who waits for a provider that has

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 
 from loopscope.engine.events import Event, Notify, Phase
 from loopscope.engine.jobs import to_its_end
-from loopscope.engine.needs import Needs
+from loopscope.engine.needs import Need, Needs
 from loopscope.engine.scheduler import Job, Scheduler
 from loopscope.engine.scorecount import ScoreReader
 from loopscope.engine.temporary import temporaries_in
@@ -18,6 +19,8 @@ from loopscope.engine.verification import Verifications, build_state
 from loopscope.models import PreparedTask, StateScore, StudySpec, Verification, VerificationStatus
 from loopscope.records import FINAL, RunDir, StudyStore, remove_tree, scratch_name
 from loopscope.records.completeness import is_enough, settles
+from loopscope.records.studyfile import NoRoomError
+from loopscope.records.workspace import unpacked_bytes
 
 _UNREPLAYABLE = VerificationStatus.UNREPLAYABLE
 
@@ -55,6 +58,9 @@ class Scorer:
 
         Args:
             only: run ids to score; None scores all.
+
+        Raises:
+            NoRoomError: the disk has no room for some verifications; everything else was done first.
         """
         groups = await to_its_end(self._groups, only)
         self._total = sum(self._chosen(unit) for group in groups for unit in group)
@@ -69,11 +75,18 @@ class Scorer:
         self._count_gone()
         already = f"{self._done} states were scored before" if self._done else "states to score"
         self._notify(Event(Phase.SCORE, self._done, self._total, already))
-        final = [group for group in todo if group[0].commit is None]
+        short = None
         with temporaries_in(self._store.path):
-            for part in (final, [group for group in todo if group[0].commit is not None]):
-                for timed in (False, True):
-                    await self._settle_all([group for group in part if group[0].task.info.timed is timed], alone=timed)
+            for is_final, timed in product((True, False), (False, True)):
+                part = [
+                    group for group in todo if (group[0].commit is None, group[0].task.info.timed) == (is_final, timed)
+                ]
+                try:
+                    await self._settle_all(part, alone=timed)
+                except NoRoomError as error:  # for some; the others have their scores
+                    short = error
+        if short is not None:
+            raise short
         return Tally(
             self._total,
             self._verifications.ran,
@@ -84,8 +97,15 @@ class Scorer:
     async def _settle_all(self, groups: list[list[Unit]], *, alone: bool) -> None:
         capacity = self._needs.capacity()
         capacity = replace(capacity, places=1) if alone else capacity
-        jobs = [Job(group, 0, self._needs.verification(group[0].task.info.name)) for group in groups]
-        await Scheduler[list[Unit], None](capacity, finished=lambda *_: None).run(jobs, self._settle)
+        jobs = [Job(group, 0, self._need(group)) for group in groups]
+        await Scheduler[list[Unit], None](capacity, finished=lambda *_: None, tell=self._tell).run(jobs, self._settle)
+
+    def _tell(self, message: str) -> None:
+        self._notify(Event(Phase.SCORE, self._done, self._total, message, problem=True))
+
+    def _need(self, group: list[Unit]) -> Need:
+        """The final state is the workspace, and no commit is taken to be larger; if one is, its sandbox finds out."""
+        return self._needs.verification(group[0].task.info.name, unpacked_bytes(group[0].run.workspace))
 
     def _groups(self, only: frozenset[str] | None) -> list[list[Unit]]:
         groups: dict[tuple[str, ...], list[Unit]] = {}
@@ -164,7 +184,7 @@ class Scorer:
         scratch = scratch_name(self._store.path / "verify")
         scratch.mkdir()
         try:
-            state = await to_its_end(build_state, unit, scratch)
+            state = await to_its_end(build_state, unit, scratch, self._needs.harvest_bytes(unit.task.info.name))
             while True:
                 done.append(await self._verifications.of(unit, state, scratch / str(len(done))))
                 score = StateScore(

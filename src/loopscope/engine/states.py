@@ -63,16 +63,17 @@ def final_state(workspace: Path, target: Path) -> State:
 
 
 def commit_state(
-    repository: Repository, commit: Commit, workspace: Path, tracked: frozenset[bytes], target: Path
+    repository: Repository, commit: Commit, workspace: Path, tracked: frozenset[bytes], target: Path, max_bytes: int
 ) -> State:
     """A commit's tree, with its output snapshot laid over `output/`.
 
     Args:
         tracked: every path that any commit of the run tracks. What of these the commit lacks is removed from the image;
             files that were never tracked (large data, ignored) stay as the image has them.
+        max_bytes: of the tree's files: none that was committed in a sandbox holds more than could come out of it.
     """
     mtime = commit.commit_time.timestamp() if commit.commit_time else 0.0
-    written = repository.write_state(commit.tree.encode(), target, max(0.0, mtime))
+    written = repository.write_state(commit.tree.encode(), target, max(0.0, mtime), max_bytes)
     if commit.snapshot:
         written |= _add_snapshot(workspace, commit.snapshot, target)
     return State(target, (tracked - written) | _in_the_way(tracked, written))

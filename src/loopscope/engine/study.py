@@ -36,29 +36,44 @@ async def run_study(plan: Plan, notify: Notify, *, score: bool = True) -> StudyR
 
     One rollout that fails costs only itself. On cancellation everything finished is on disk; calling again does
     the rest.
+
+    Raises:
+        NoRoomError: the disk has no room for some units; everything else was done first.
     """
     todo = plan.unfinished()
+    short: NoRoomError | None = None
     with InFlight(plan.store.path) as flight, temporaries_in(plan.store.path):
-        _check_room(plan, todo)
-        broken = await _baselines(plan, todo, notify)
-        await _rollouts(plan, todo, broken, flight, notify)
+        fitting, short = _fitting(plan, todo, notify)
+        broken = await _baselines(plan, fitting, notify)
+        try:
+            await _rollouts(plan, fitting, broken, flight, notify)
+        except NoRoomError as error:
+            short = error
         flight.scores()
         tally = await Scorer(plan.store, plan.spec, notify).score_all() if score else None
+    if short is not None:
+        raise short
     return StudyResult(len(todo), tally)
 
 
-def _check_room(plan: Plan, todo: list[RunPlan]) -> None:
-    """Before anything is made: a baseline takes a sandbox too, and one that failed would fail every rollout.
+def _fitting(plan: Plan, todo: list[RunPlan], notify: Notify) -> tuple[list[RunPlan], NoRoomError | None]:
+    """Those that the disk has room for, and what the others lack. Before anything is made: a baseline takes a sandbox
+    too, and one that failed would fail every rollout.
 
     Raises:
-        NoRoomError: the disk has no room for a single unit.
+        NoRoomError: there is no room for a single one.
     """
     needs = Needs(plan.store.path, plan.spec)
     capacity = needs.capacity()
-    for run in todo:
-        need = needs.rollout(run.task.info.name, run.agent, run.kind)
-        if not capacity.fits(need, ()):
-            raise capacity.shortage(need)
+    wanted = {run.run_id: needs.rollout(run.task.info.name, run.agent, run.kind) for run in todo}
+    lacking = {run_id: need for run_id, need in wanted.items() if not capacity.fits(need, ())}
+    if not lacking:
+        return todo, None
+    short = capacity.shortage(list(lacking.values()))
+    if len(lacking) == len(todo):
+        raise short
+    notify(Event(Phase.PREPARE, 0, 0, str(short), problem=True))
+    return [run for run in todo if run.run_id not in lacking], short
 
 
 async def _baselines(plan: Plan, todo: list[RunPlan], notify: Notify) -> dict[str, Problem]:
@@ -85,7 +100,7 @@ async def _rollouts(
         if problem:
             return publish_failure(plan, run, problem)
         with flight.unit(run.run_id):
-            return await _rollout(plan, run)
+            return await _rollout(plan, run, needs.storage_mb(run.task.info.name))
 
     def finished(_: RunPlan, record: RunRecord) -> None:
         nonlocal done
@@ -117,10 +132,10 @@ def _jobs(plan: Plan, todo: list[RunPlan], broken: dict[str, Problem], needs: Ne
     ]
 
 
-async def _rollout(plan: Plan, run: RunPlan) -> RunRecord:
+async def _rollout(plan: Plan, run: RunPlan, storage_mb: int | None) -> RunRecord:
     """One rollout, whose faults stay its own. A fault of the machine stops the study: every other run would meet it."""
     try:
-        return await run_rollout(plan, run)
+        return await run_rollout(plan, run, storage_mb)
     except Exception as error:  # our own bug, or data that found a way: it costs this run, and says where
         if is_machine_fault(error) or isinstance(error, NoRoomError):
             raise

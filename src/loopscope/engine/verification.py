@@ -93,8 +93,8 @@ class Verifications:
         return _verification(outcome, started, timeout, alone=timed)
 
 
-def build_state(unit: Unit, scratch: Path) -> State | str:
-    """The state's tar, or why it cannot be made."""
+def build_state(unit: Unit, scratch: Path, max_bytes: int) -> State | str:
+    """The state's tar, or why it cannot be made. `max_bytes`: as for `commit_state`."""
     target = scratch / "state.tar"
     try:
         if unit.commit is None:
@@ -103,7 +103,7 @@ def build_state(unit: Unit, scratch: Path) -> State | str:
         if repository is None:
             return "the run's repository is gone"
         try:
-            return commit_state(repository, unit.commit, unit.run.workspace, unit.tracked, target)
+            return commit_state(repository, unit.commit, unit.run.workspace, unit.tracked, target, max_bytes)
         finally:
             repository.close()
     except Exception as error:  # hostile data finds ways; they cost this state only

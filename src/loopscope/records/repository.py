@@ -31,6 +31,8 @@ MAX_EQUAL_PAIRS = 3_000_000
 MAX_ENTRIES = 200_000
 MAX_DEPTH = 64
 """Entries and depth of a tree that are read: shared subtrees make exponentially many files of a few bytes."""
+MAX_STATE_BYTES = 8 << 30
+"""Of a tree's files, unless less is asked for."""
 _OUTPUT = b"output"
 _TREE = 0o040000
 
@@ -40,7 +42,7 @@ class TreeUnreadable(RecordError):
 
 
 class TreeTooLarge(TreeUnreadable):
-    """A tree has more entries, or is deeper, than is read."""
+    """A tree has more entries, is deeper, or holds more bytes than is read."""
 
 
 @dataclass(frozen=True)
@@ -188,17 +190,24 @@ class Repository:
             if any(files):
                 yield Change(path, files[0], files[1])
 
-    def write_state(self, tree_id: bytes, target: Path, mtime: float) -> set[bytes]:
+    def write_state(self, tree_id: bytes, target: Path, mtime: float, max_bytes: int = MAX_STATE_BYTES) -> set[bytes]:
         """Write a tree's scored files as an uncompressed tar to `target`; the paths written.
 
         git keeps no file times: all get `mtime`, as a checkout at that moment would.
+
+        Raises:
+            TreeUnreadable: some of it is missing or damaged.
+            TreeTooLarge: as for `files`, or its files are more than `max_bytes`: equal files are stored once.
         """
-        written = set()
+        written, size = set(), 0
         with tarfile.open(target, "x", format=tarfile.PAX_FORMAT, encoding="utf-8", errors="surrogateescape") as tar:
             for path, entry in self.files(tree_id):
                 data = self.blob(entry.blob)
                 if data is None:
                     raise TreeUnreadable(f"the file {path.decode('utf-8', 'replace')!r} is missing or damaged")
+                size += len(data)
+                if size > max_bytes:
+                    raise TreeTooLarge(f"a tree with files of more than {max_bytes} bytes")
                 info = tarfile.TarInfo("./" + path.decode("utf-8", "surrogateescape"))
                 info.mtime = mtime
                 if entry.mode == 0o120000:

@@ -21,6 +21,9 @@ from loopscope.models import FileHash
 MAX_MEMBERS = 200_000
 """Files of a workspace that are looked at; the rest is kept in the archive but not listed."""
 
+_HEAD_BYTES = 18
+"""A zstd frame's head is no longer."""
+
 GIT_DIR = b".git"
 JOURNAL = b"output/journal.md"
 SNAPSHOTS = b"output_snapshot"
@@ -132,6 +135,16 @@ def _member_blob(archive: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
     return digest.hexdigest().encode()
 
 
+def unpacked_bytes(archive: Path) -> int | None:
+    """Size of the tar that `compress` made an archive of; None where its head does not say (older ones, torn ones)."""
+    with archive.open("rb") as file:
+        try:
+            size = zstandard.frame_content_size(file.read(_HEAD_BYTES))
+        except zstandard.ZstdError:
+            return None
+    return size if size >= 0 else None
+
+
 def compress(tar: Path, target: Path) -> FileHash:
     """Compress a finished tar into `target` (zstd, level 3); publishing it durably is the caller's step.
 
@@ -139,7 +152,8 @@ def compress(tar: Path, target: Path) -> FileHash:
     """
     digest, size = hashlib.sha256(), 0
     with tar.open("rb") as source, target.open("xb") as sink:
-        for chunk in zstandard.ZstdCompressor(level=3, write_checksum=True).read_to_iter(source):
+        packer = zstandard.ZstdCompressor(level=3, write_checksum=True)
+        for chunk in packer.read_to_iter(source, size=tar.stat().st_size):  # the size stands in the frame's head
             digest.update(chunk)
             size += sink.write(chunk)
     return FileHash(sha256=digest.hexdigest(), size=size)

@@ -23,7 +23,7 @@ from loopscope.sandbox.rootfs import Scratch
 from loopscope.sandbox.toolchain import cache_root
 
 MIB = 1 << 20
-DEFAULT_MB = 10240
+DEFAULT_MB, *SMALLER_MB = 10240, 4096, 1024
 """Asked for where the task names no `storage_mb`; on a small disk less is given, see `_demand`."""
 RESERVE_BYTES = 1 << 30
 """Never promised to a sandbox: an image is sparse, and the host's own disk must not be full below it."""
@@ -194,7 +194,7 @@ def _demand(kind: Kind, storage_mb: int | None, root: Path) -> int:
         half = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
         return min((storage_mb or DEFAULT_MB) * MIB, half // MIB * MIB)
     free = free_bytes(root)
-    wanted = [storage_mb] if storage_mb else [DEFAULT_MB, 4096, 1024]
+    wanted = [storage_mb] if storage_mb else [DEFAULT_MB, *SMALLER_MB]
     for size in wanted:
         if size * MIB <= free - RESERVE_BYTES:
             return size * MIB
