@@ -19,9 +19,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     "engine": {"models", "records", "tasks", "sandbox", "agents"},
     "transcripts": {"models"},
     "evidence": {"models", "records", "transcripts"},
+    "imports": {"models", "records", "transcripts", "evidence"},
     "analysis": {"models", "records", "evidence", "measures"},
     "report": {"models", "records"},
-    "cli": {"models", "records", "tasks", "sandbox", "agents", "engine", "analysis", "report", "measures"},
+    "cli": {"models", "records", "tasks", "sandbox", "agents", "engine", "analysis", "report", "measures", "imports"},
 }
 USES_HARBOR = {"sandbox", "agents", "engine"}
 """Rooms of the `run` extra; everything else works without Harbor."""

@@ -13,6 +13,7 @@ from loopscope.cli import reading, running
 from loopscope.cli.console import Exit, err, out
 from loopscope.cli.demonstration import demo
 from loopscope.cli.doctor import doctor
+from loopscope.cli.importing import import_
 from loopscope.cli.status import status
 from loopscope.cli.study import study_app
 
@@ -27,6 +28,7 @@ app.command()(doctor)
 app.command()(running.run)
 app.command()(running.score)
 app.command()(status)
+app.command("import")(import_)
 app.command()(reading.analyze)
 app.command()(reading.report)
 app.add_typer(study_app, name="study")

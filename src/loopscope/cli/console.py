@@ -119,6 +119,7 @@ def _known_errors() -> list[type[Exception]]:
         "loopscope.records.studyfile": "StudyError",
         "loopscope.report.errors": "ReportError",
         "loopscope.tasks.errors": "TaskError",
+        "loopscope.transcripts.errors": "TranscriptError",
     }
     return [getattr(sys.modules[module], name) for module, name in names.items() if module in sys.modules]
 

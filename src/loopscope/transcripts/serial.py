@@ -40,6 +40,11 @@ class Packed:
     digest: str
     """sha256 of the document before compression, hexadecimal: equal transcripts have equal ones."""
 
+    @property
+    def sha256(self) -> str:
+        """Of the compressed bytes, hexadecimal."""
+        return hashlib.sha256(self.data).hexdigest()
+
 
 @dataclass(frozen=True, slots=True)
 class _Document:
