@@ -23,6 +23,7 @@ from loopscope.models.seal import document
 from loopscope.records.contents import Contents, Source, collect
 from loopscope.records.durable import RecordError, parse_model, publish_new, scratch_name
 from loopscope.records.finding import Severity
+from loopscope.records.settled import only_imported, settled
 from loopscope.records.store import StudyStore
 from loopscope.records.studyfile import STUDY_FILE, load_study
 from loopscope.records.tarstream import ArchiveError, Member, Reader, header, writer
@@ -84,7 +85,7 @@ def export_study(
             raise RecordError(f"{store.path}/{wrong[0]}{more}")
         parts = frozenset(left_out)
         contents = collect(store.path, parts)
-        index = _index(load_study(store.path / STUDY_FILE).name, contents, parts)
+        index = _index(_name(store.path), contents, parts)
         scratch = scratch_name(target)
         try:
             with scratch.open("xb") as file:
@@ -100,6 +101,11 @@ def export_study(
         finally:
             scratch.unlink(missing_ok=True)
     return Exported(target, len(index.files), sum(f.size for f in index.files.values()), size, held)
+
+
+def _name(study: Path) -> str:
+    """As the study file has it; of a study of imported runs alone, as it was called then."""
+    return settled(study).name if only_imported(study) else load_study(study / STUDY_FILE).name
 
 
 def _occupied(target: Path) -> RecordError:

@@ -17,7 +17,7 @@ LATER = frozenset({MANIFEST, REMOVED, UNIT, "scores", "evidence.json", "attempts
 DAMAGED_TRY = "-damaged"
 """Ends the name of an earlier try (`attempts/<n>-damaged/`) that was not as it was written when it was set aside."""
 
-_INPUTS = ("transcript.json", "repository/")
+_INPUTS = ("transcript.json", "canonical.json.zst", "repository/")
 """What analysis reads besides sealed documents."""
 
 Hasher = Callable[[Path], FileHash]

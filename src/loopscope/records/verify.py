@@ -8,12 +8,13 @@ from pathlib import Path
 
 import zstandard
 
-from loopscope.models import PreparedTask, StudyLock, StudySpec
+from loopscope.models import ImportedStudy, PreparedTask, RunRecord, StudyLock, StudySpec
 from loopscope.records.contents import RETIRED_TASKS, SHELVED_RECORD, SHELVED_TASK
 from loopscope.records.durable import RecordError, is_scratch, read_model
 from loopscope.records.finding import Finding, StudyCheck, damaged, incomplete, note
 from loopscope.records.manifest import Hasher
-from loopscope.records.store import LOCK_FILE, RETIRED, StudyStore, run_id_of
+from loopscope.records.settled import only_imported
+from loopscope.records.store import IMPORTED_FILE, LOCK_FILE, RETIRED, StudyStore, run_id_of
 from loopscope.records.studyfile import STUDY_FILE, StudyError, load_study
 from loopscope.records.tree import Kind, hash_file, kind_of, walk
 from loopscope.records.verify_run import RunCheck, StudyFacts, leftovers
@@ -59,6 +60,7 @@ class _Check:
     def __init__(self, store: StudyStore, task_hash: TaskHash, hasher: Hasher | None) -> None:
         self._store, self._root, self._task_hash = store, store.path, task_hash
         self._broken: list[Finding] = []
+        self._only_imported = only_imported(self._root)
         self._study = StudyFacts(self._root, self._lock(), {}, hasher)
         self._study = StudyFacts(self._root, self._study.lock, self._tasks(), hasher)
 
@@ -81,9 +83,10 @@ class _Check:
     def study(self) -> Iterator[Finding]:
         """Everything but the runs."""
         yield from self._broken
-        spec = self._spec()
+        spec = None if self._only_imported else self._spec()
         if isinstance(spec, Finding):
             yield spec
+        yield from self._imported()
         for name in sorted(self._study.lock.task_hashes if self._study.lock else self._study.tasks):
             yield from self._task(name)
         for name in sorted(set(self._study.tasks) - set(self._study.lock.task_hashes if self._study.lock else ())):
@@ -92,7 +95,7 @@ class _Check:
         retired = self._root / RETIRED_TASKS
         for folder in sorted(retired.iterdir()) if kind_of(retired) is Kind.DIRECTORY else ():
             yield from self._retired_task(folder)
-        if not isinstance(spec, Finding):
+        if isinstance(spec, StudySpec):
             yield from self._absent(spec)
         if self._store.is_held():
             yield note(".", "another loopscope is running it", "check again when it is done")
@@ -102,6 +105,8 @@ class _Check:
 
     def _lock(self) -> StudyLock | None:
         path = self._root / LOCK_FILE
+        if self._only_imported:
+            return None
         if kind_of(path) is None:
             self._broken.append(damaged(LOCK_FILE, "is missing", f"{FROM_ARCHIVE}; `loopscope run` makes one anew"))
             return None
@@ -110,6 +115,21 @@ class _Check:
         except RecordError as error:
             self._broken.append(StudyFacts(self._root, None, {}, None).said(path, error, FROM_ARCHIVE))
             return None
+
+    def _imported(self) -> Iterator[Finding]:
+        """What `loopscope import` keeps besides runs: the mark of such a study, and evaluator files."""
+        mark, folder = self._root / IMPORTED_FILE, self._store.evaluators
+        if kind_of(mark):
+            try:
+                read_model(mark, ImportedStudy)
+            except RecordError as error:
+                yield self._study.said(mark, error, FROM_ARCHIVE)
+        kind = kind_of(folder)
+        if kind not in (None, Kind.DIRECTORY):
+            yield damaged(folder.name, f"is a {kind}, where a directory should be", "remove it")
+        for path in sorted(folder.iterdir()) if kind is Kind.DIRECTORY else ():
+            if (inner := kind_of(path)) is not Kind.FILE and not is_scratch(path):
+                yield damaged(self._study.place(path), f"is a {inner}; it was not opened", "remove it")
 
     def _tasks(self) -> dict[str, PreparedTask]:
         tasks, folder = {}, self._root / "tasks"
@@ -187,9 +207,16 @@ class _Check:
                 yield incomplete(f"runs/{run_id}", "no such directory: not run yet, or deleted",
                                  "`loopscope run` does it")  # fmt: skip
         for path in self.folders():
-            if path.parent.name == "runs" and path.name not in planned:
+            if path.parent.name == "runs" and path.name not in planned and not _was_imported(path):
                 yield note(f"runs/{path.name}", "is no unit of the study as it stands now",
                            "nothing needs to be done; `loopscope run --retire` sets it aside")  # fmt: skip
+
+
+def _was_imported(run: Path) -> bool:
+    try:
+        return read_model(run / "record.json", RunRecord).imported is not None
+    except RecordError:
+        return False
 
 
 def _unreadable(archive: Path) -> str | None:

@@ -193,7 +193,7 @@ class RunCheck:
                 yield damaged(self._study.place(path), f"is by another verifier than that of {record.task}", RESCORE)
         if not self._current:
             return
-        if task and record.task_hash != task.content_hash:
+        if task and record.imported is None and record.task_hash != task.content_hash:
             yield damaged(here, f"was made on another form of the task {record.task}", AGAIN)
         unit = lock.units.get(record.run_id) if lock else None
         if unit and record.unit and record.unit != unit:
