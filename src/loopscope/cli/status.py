@@ -42,12 +42,15 @@ def status(
 def _tell(found: StudyStatus, *, every: bool) -> None:
     from loopscope.engine.status import UnitState
 
-    quiet = () if every else (UnitState.DONE, UnitState.WAITING, UnitState.RETIRED)
+    quiet = () if every else (UnitState.DONE, UnitState.WAITING, UnitState.IMPORTED, UnitState.RETIRED)
     rows = [_row(unit, held=found.held) for unit in found.units if unit.state not in quiet]
     if rows:
         out.print(plain_table(["run", "state", "tries", "scored", "reason", "next"], rows))
     out.print(_holder(found))
     out.print("units: " + ", ".join(f"{count} {state}" for state, count in found.counts.items() if count))
+    if not found.has_units:
+        out.print(f"next: loopscope analyze {found.directory}", markup=False, soft_wrap=True)
+        return
     kinds = Counter(str(unit.ending) for unit in found.units if unit.state in (UnitState.FAILED, UnitState.INVALID))
     if kinds:
         out.print("failed or invalid: " + ", ".join(f"{n} {kind.replace('_', ' ')}" for kind, n in kinds.most_common()))

@@ -113,13 +113,16 @@ def compare(
 ) -> Changes:
     """Hold the units of a study file against what lies in the study. Reads only.
 
-    Runs that no lock ever named (imported ones) are left alone, unless the study has another unit of their name.
+    Runs that no lock ever named (imported ones) are left alone.
 
     Args:
         store: the study.
         lock: what it was resolved to; None before its first start.
         wanted: by run id, the units that the study file names.
         record_keeping: as the study file has it.
+
+    Raises:
+        StudyError: the study has a unit of an imported run's name, and nothing may take its place.
     """
     found = {unit.run.run_id: unit for unit in _units(store, lock)}
     retired = []
@@ -131,6 +134,11 @@ def compare(
         if now is None:
             if lock is not None and _was_named(lock, unit):
                 retired.append(_retirement(unit, _missing(unit, wanted.values()), replaced=False))
+        elif _is_imported(unit.run):
+            raise StudyError(
+                f"{unit.run.path}: is an imported run, and the study file names a unit so as well; give that agent "
+                "another `label:`, or move the imported run's directory away"
+            )
         elif unit.identity is None or unit.digest == now.digest:
             kept[run_id] = unit  # one that nothing readable names may be this very unit: it is shown as invalid
         else:
@@ -141,6 +149,13 @@ def compare(
     known = {*(lock.units if lock else ()), *found}
     added = len(wanted.keys() - known) if lock and lock.units else 0
     return Changes(tuple(retired), returning, added, kept)
+
+
+def _is_imported(run: RunDir) -> bool:
+    try:
+        return run.is_recorded and run.record.imported is not None
+    except RecordError:
+        return False
 
 
 def _retirement(unit: Unit, reasons: Iterable[str], *, replaced: bool) -> Retirement:

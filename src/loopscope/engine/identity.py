@@ -63,7 +63,7 @@ def read_identity(run: RunDir, lock: StudyLock | None) -> UnitIdentity | None:
 def _of_version_1(record: RunRecord, lock: StudyLock) -> UnitIdentity | None:
     """As the study of version 1 would have named it: what the lock says of the agent, the record of the rest."""
     agent = lock.agents.get(record.agent)
-    if agent is None:
+    if agent is None or record.imported is not None:
         return None
     kind = BUILT_IN.get(agent.name)
     told = record.harness if " " in record.harness else kind and kind.harness  # a failed start tells no version

@@ -22,13 +22,14 @@ from loopscope.models import (
     Record,
     RunRecord,
     RunStatus,
+    ScoringSpec,
     StudyLock,
     StudySpec,
 )
 from loopscope.models.limits import limits_met
 from loopscope.records import RecordError, RunDir, StudyStore, read_model
 from loopscope.records.durable import is_scratch
-from loopscope.records.settled import settled_study
+from loopscope.records.settled import settled
 from loopscope.records.store import LOCK_FILE, run_id_of
 
 _SHOWN = 300
@@ -49,6 +50,8 @@ class UnitState(StrEnum):
     RUNNING = "running"
     WAITING = "waiting"
     """No record: not begun, or begun and interrupted."""
+    IMPORTED = "imported"
+    """It was done elsewhere, and `loopscope import` took its log in: nothing of it is run or verified."""
     RETIRED = "retired"
     """The study no longer names it; it lies in `retired/`."""
 
@@ -105,6 +108,11 @@ class StudyStatus(Record):
     warnings: tuple[str, ...] = ()
 
     @property
+    def has_units(self) -> bool:
+        """Whether anything in it was, or is to be, run here; else it holds imported runs alone."""
+        return any(unit.state is not UnitState.IMPORTED for unit in self.units) or not self.units
+
+    @property
     def has_failed(self) -> bool:
         """Whether something needs a person's eye: a failed or invalid unit or verification, or what `run` refuses."""
         failed = self.counts[UnitState.FAILED] + self.counts[UnitState.INVALID]
@@ -118,12 +126,14 @@ def study_status(directory: Path) -> StudyStatus:
         RecordError, StudyError: this is no study, or neither its lock nor its file can be read.
     """
     store = StudyStore.open(directory)
-    spec, warnings = settled_study(store.path)
-    lock = _lock(store)
+    study = settled(store.path)
+    spec, lock = study.spec, _lock(store)
     flight = read_in_flight(store)
     tasks = {name: task for name in _task_names(store) if (task := _task(store, name)) is not None}
     running = flight.units if flight else {}
-    reader, planned = _Reader(store, ScoreReader(spec.scoring, tasks), running), _planned(store, spec, lock)
+    scoring = spec.scoring if spec else ScoringSpec()
+    reader = _Reader(store, ScoreReader(scoring, tasks), running)
+    planned = _planned(store, spec, lock) if spec else []
     lying = sorted(p.name for p in (store.path / "runs").iterdir() if p.is_dir() and not is_scratch(p))
     units = [reader.unit(run_id) for run_id in planned]
     units += [reader.stranger(run_id) for run_id in lying if run_id not in set(planned)]
@@ -133,7 +143,7 @@ def study_status(directory: Path) -> StudyStatus:
     for unit in units:
         unscored.update(unit.unscored)
     return StudyStatus(
-        study=spec.name,
+        study=study.name,
         directory=str(directory),
         holder=flight,
         held=flight is not None or store.is_held(),
@@ -143,12 +153,12 @@ def study_status(directory: Path) -> StudyStatus:
         scored=sum(unit.scored for unit in units),
         unscored=dict(sorted(unscored.items())),
         next=_next_run(units, tuple(refused_tasks(store))),
-        warnings=warnings,
+        warnings=study.warnings,
     )
 
 
 def _lock(store: StudyStore) -> StudyLock | None:
-    """None also when it cannot be read, which `settled_study` says."""
+    """None also when it cannot be read, which `settled` says."""
     try:
         return read_model(store.path / LOCK_FILE, StudyLock) if (store.path / LOCK_FILE).is_file() else None
     except RecordError:
@@ -210,6 +220,9 @@ class _Reader:
         return found.model_copy(update={"state": UnitState.INVALID, "reason": reason, "next": "restore or remove it"})
 
     def _recorded(self, run: RunDir, record: RunRecord) -> UnitStatus:
+        if record.imported is not None:
+            log = f"{record.imported.format}: {record.imported.log}"
+            return UnitStatus(run_id=run.run_id, state=UnitState.IMPORTED, reason=log[:_SHOWN], tries=0)
         fate, kind = fate_of(record), kind_of(record)
         problem = main_problem(record.problems)
         failed = record.status in (RunStatus.AGENT_ERROR, RunStatus.ENVIRONMENT_ERROR)

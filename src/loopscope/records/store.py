@@ -260,5 +260,6 @@ class StudyStore:
     def sweep(self) -> list[Path]:
         """Remove what killed processes left unfinished; what would not go."""
         runs = self.path / "runs"
-        stayed = [path for folder in (self.path, runs, self.path / "tasks", self.tables) for path in sweep(folder)]
+        tops = (self.path, runs, self.path / "tasks", self.tables, self.evaluators)
+        stayed = [path for folder in tops for path in sweep(folder)]
         return stayed + [path for folder in (*runs.glob("*"), *runs.glob("*/scores")) for path in sweep(folder)]
