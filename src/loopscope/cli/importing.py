@@ -97,7 +97,7 @@ def _tell(report: Report) -> None:
         out.print(plain_table(["run", "format", "messages", "calls", "notes", ""], rows))
     known = len(report.taken) - report.new
     lines = [f"{counted(report.new, 'run')} imported"]
-    lines += [f"{known} known already"] if known else []
+    lines += [f"{counted(known, 'log')} known already"] if known else []
     lines += [f"{counted(len(report.unread), 'log')} not"] if report.unread else []
     out.print(", ".join(lines))
     if report.evaluators:

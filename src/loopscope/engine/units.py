@@ -57,7 +57,10 @@ class UnitFinder:
 
     def _units(self, run: RunDir) -> Iterator[Unit]:
         try:
-            record, task = run.record, self._store.task(run.record.task)
+            record = run.record
+            if record.imported is not None:
+                return
+            task = self._store.task(record.task)
         except RecordError as error:
             self._leave_out(run, str(error))
             return
