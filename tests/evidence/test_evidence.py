@@ -25,7 +25,7 @@ def made(tmp_path):
 
 
 def evidence(made, run_id):
-    return run_evidence(made.store.run(run_id), made.store.task("t"))
+    return run_evidence(made.store.run(run_id), made.store.task("t").facts)
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def gate(tmp_path, made, commits):
                 state=commit.state, run_id=run_id, verifier_hash="v", verifications=(verification(score),)
             )
             run.write_score(value)
-    return run_evidence(run, made.store.task("t"), prepared_paths(made.store, "t")).checkpoints
+    return run_evidence(run, made.store.task("t").facts, prepared_paths(made.store, "t")).checkpoints
 
 
 def test_the_gate_removes_only_what_is_surely_bookkeeping(tmp_path, made):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any, get_origin, get_type_hints
 
 import polars as pl
 from study_shape import DIAGNOSTICS, HOSTILE, PROCESS, Row, Study
@@ -16,6 +17,14 @@ from loopscope.models.tables import TABLES, RunRow
 def _mean(values: Sequence[float | None]) -> float | None:
     present = [v for v in values if v is not None]
     return sum(present) / len(present) if present else None
+
+
+def _filled(kind: type) -> Row:
+    """Columns that no test here looks at, with what says the least."""
+    least: dict[Any, Any] = {bool: False, int: 0, float: 0.0, str: ""}
+    return {
+        name: least.get(hint, () if get_origin(hint) is tuple else None) for name, hint in get_type_hints(kind).items()
+    }
 
 
 def _over_agents(process: list[Row]) -> list[Row]:
@@ -87,7 +96,8 @@ def write_tables(folder: Path, study: Study, runs: list[Row], checkpoints: list[
         "resources": _resources(study.agents, runs),
     }  # fmt: skip
     for name, kind in TABLES.items():
-        pl.DataFrame(tables[name], schema=schema(kind), orient="row").write_parquet(folder / f"{name}.parquet")
+        rows = [_filled(kind) | row for row in tables.get(name, [])]
+        pl.DataFrame(rows, schema=schema(kind), orient="row").write_parquet(folder / f"{name}.parquet")
     mark = HOSTILE.replace("\x00", "") if study.hostile else ""
     info = {
         "name": f"Three small tasks{' ' + mark if mark else ''}",
@@ -142,7 +152,7 @@ def run_row(
         }
     observed["rounds"] = observed["rounds_T"] = len(scores) - 1 if scores else None
     return {
-        **dict.fromkeys(schema(RunRow)),
+        **_filled(RunRow),
         **observed,
         "run_id": run_id,
         "task": task[0],

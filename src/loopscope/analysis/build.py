@@ -3,24 +3,39 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import ClassVar
 
 import polars as pl
 
 from loopscope.analysis.parquet import parquet_bytes
-from loopscope.analysis.runs import RunAnalysis, analyze_run
-from loopscope.analysis.tables import FinalScore, study_tables
+from loopscope.analysis.runs import RunAnalysis
+from loopscope.analysis.summary import (
+    all_tasks,
+    final_scores,
+    one_category_each,
+    silent_verifiers,
+    study_summary,
+    unrecorded,
+)
+from loopscope.analysis.tabled import TabledRun
+from loopscope.analysis.tables import study_tables
+from loopscope.analysis.work import Known, LeftOut, answer
+from loopscope.analysis.workers import in_processes
 from loopscope.evidence.prepared import prepared_paths
-from loopscope.models import PreparedTask, StateScore, StudySpec
-from loopscope.models.tables import AgentSummary, StudySummary, TaskSummary
-from loopscope.records import RecordError, StudyError, StudyStore, write_bytes, write_model
+from loopscope.models.tables import StudySummary
+from loopscope.records import RecordError, RunDir, StudyError, StudyStore, write_bytes, write_model
 from loopscope.records.durable import is_scratch
-from loopscope.records.settled import settled_study
-from loopscope.records.store import MAY_NOT_WRITE, run_id_of
+from loopscope.records.settled import settled
+from loopscope.records.store import MAY_NOT_WRITE
+
+WORTH_PROCESSES = 8
+"""From so many runs without evidence on, several processes are faster than one, their start included."""
+
+type Notify = Callable[[int, int, str], None]
+"""Called with (done, total, run id)."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +44,8 @@ class Analysis:
 
     summary: StudySummary
     frames: dict[str, pl.DataFrame]
+    renewed: tuple[str, ...]
+    """Ids of the runs whose evidence was made anew; that of the others was found as it should be."""
 
 
 class NotWritableError(RecordError):
@@ -38,7 +55,7 @@ class NotWritableError(RecordError):
     """This machine is to blame, not what was asked for."""
 
 
-def analyze(directory: Path, notify: Callable[[int, int, str], None] = lambda done, total, name: None) -> Analysis:
+def analyze(directory: Path, notify: Notify = lambda done, total, name: None, *, workers: int = 1) -> Analysis:
     """Analyse a study and write its tables.
 
     A run whose records cannot be read is left out with a warning; the others are not touched by it.
@@ -46,13 +63,15 @@ def analyze(directory: Path, notify: Callable[[int, int, str], None] = lambda do
     Args:
         directory: the study.
         notify: called with (done, total, run id) as runs are analysed.
+        workers: most processes that analyse at once; equal records give equal tables, whatever their number.
 
     Raises:
         RecordError, StudyError: this is no study, or its study file cannot be read.
         NotWritableError: the caller may only read it.
+        WorkerDiedError: a process ended in the middle of a run.
     """
     try:
-        return _analyze(directory, notify)
+        return _analyze(directory, notify, workers)
     except OSError as error:
         if error.errno in MAY_NOT_WRITE and error.filename and is_scratch(Path(os.fsdecode(error.filename))):
             raise NotWritableError(
@@ -62,113 +81,77 @@ def analyze(directory: Path, notify: Callable[[int, int, str], None] = lambda do
         raise
 
 
-def _analyze(directory: Path, notify: Callable[[int, int, str], None]) -> Analysis:
+def analyze_one(directory: Path, run_id: str) -> RunAnalysis:
+    """One run of a study with its measures, exactly as the tables take it; no table is written.
+
+    Raises:
+        RecordError: there is no such study or run, or its records cannot be read.
+    """
     store = StudyStore.open(directory)
-    spec, changed = settled_study(directory)
-    tasks = store.tasks()
-    runs, warnings = _analyze_runs(store, tasks, notify)
-    warnings = [*changed, *warnings]
-    planned, finals = _finals(spec, tasks, runs)
-    warnings += _silent_verifiers(runs)
-    if warning := _unrecorded(store, spec, tasks, planned):
-        warnings.append(warning)
-    categories = {name: task.info.category for name, task in tasks.items()}
-    frames = study_tables(runs, finals, categories)
-    summary = _summary(spec, tasks, runs, planned, warnings)
+    known, _ = _known(store)
+    return known.analyze(store.run(run_id))
+
+
+def _analyze(directory: Path, notify: Notify, workers: int) -> Analysis:
+    store = StudyStore.open(directory)
+    study = settled(directory)
+    known, torn = _known(store)
+    found, left_out = _analyze_runs(store, known, notify, workers)
+    runs = one_category_each(found)
+    tasks = all_tasks(known.tasks.values(), runs)
+    finals = final_scores(study.spec, known.tasks, runs)
+    warnings = [
+        *study.warnings,
+        *torn,
+        *left_out,
+        *silent_verifiers(runs),
+        *unrecorded(store, study.spec, known.tasks, len(finals)),
+    ]
+    frames = study_tables(runs, finals, {name: task.category for name, task in tasks.items()})
+    summary = study_summary(study, tasks.values(), runs, len(finals), warnings)
     for name, frame in frames.items():
         write_bytes(store.tables / f"{name}.parquet", parquet_bytes(frame))
     write_model(store.tables / "study.json", summary)
-    return Analysis(summary, frames)
+    return Analysis(summary, frames, tuple(run.run_id for run in runs if run.renewed))
 
 
-def _analyze_runs(
-    store: StudyStore, tasks: dict[str, PreparedTask], notify: Callable[[int, int, str], None]
-) -> tuple[list[RunAnalysis], list[str]]:
-    found, warnings = [], []
+def _known(store: StudyStore) -> tuple[Known, list[str]]:
+    """What is known of the study, and warnings of what cannot be known."""
+    tasks, warnings = store.tasks(), []
     prepared: dict[str, frozenset[bytes]] = {}
     for name in tasks:
         try:
             prepared[name] = prepared_paths(store, name)
         except RecordError as error:
             warnings.append(f"its files count as unknown: {error}")
+    return Known(store.path, {name: task.facts for name, task in tasks.items()}, prepared), warnings
+
+
+def _analyze_runs(store: StudyStore, known: Known, notify: Notify, workers: int) -> tuple[list[TabledRun], list[str]]:
+    """(runs, warnings of those that are left out), both in the order of the run ids."""
     folders = list(store.runs())
-    for done, run in enumerate(folders):
-        notify(done, len(folders), run.run_id)
-        try:
-            task = tasks.get(run.record.task)
-            if task is None:
-                raise RecordError(f"{run.path}: its task {run.record.task!r} is not among the study's prepared tasks")
-            found.append(analyze_run(run, task, prepared.get(run.record.task, frozenset())))
-        except RecordError as error:
-            warnings.append(f"left out: {error}")
+    found: list[TabledRun | LeftOut | None] = [None] * len(folders)
+    for done, (index, run) in enumerate(_answers(known, folders, workers)):
+        notify(done, len(folders), folders[index].run_id)
+        found[index] = run
     notify(len(folders), len(folders), "")
-    return found, warnings
+    runs = [run for run in found if isinstance(run, TabledRun)]
+    return runs, [f"left out: {run.reason}" for run in found if isinstance(run, LeftOut)]
 
 
-def _silent_verifiers(runs: list[RunAnalysis]) -> list[str]:
-    """Tasks whose verifier never gave a reward: their zeros of C1 and C2 say nothing about agents."""
-    scores: dict[str, list[StateScore]] = {}
-    for run in runs:
-        found = [row.score for row in run.rows] + [run.final]
-        scores.setdefault(run.record.task, []).extend(score for score in found if score is not None)
-    warnings = []
-    for task, given in sorted(scores.items()):
-        if given and all(score.value is None for score in given):
-            reason = given[0].verifications[0].reason
-            warnings.append(f"the verifier of {task} never gave a reward ({reason}); mend it, its runs measure nothing")
-    return warnings
+def _answers(known: Known, runs: Sequence[RunDir], workers: int) -> Iterator[tuple[int, TabledRun | LeftOut]]:
+    if workers > 1 and sum(map(_is_new, runs)) >= WORTH_PROCESSES:
+        yield from in_processes(known, runs, workers)
+    else:
+        for index, run in enumerate(runs):
+            yield index, answer(known, run)
+            # What was read of it is not needed again, and hundreds of records are much.
+            vars(run).pop("record", None)
 
 
-def _finals(spec: StudySpec, tasks: dict[str, PreparedTask], runs: list[RunAnalysis]) -> tuple[int, list[FinalScore]]:
-    """(number of planned rollouts, final scores); a planned rollout without a record is missing, not absent."""
-    found = {(run.record.agent, run.record.task, run.record.seed): run.final_value for run in runs}
-    planned = {(agent.label, task, seed) for agent in spec.agents for task in tasks for seed in spec.seeds}
-    keys = sorted(planned | found.keys())
-    return len(keys), [(agent, task, found.get((agent, task, seed))) for agent, task, seed in keys]
+def _is_new(run: RunDir) -> bool:
+    """Nobody has looked for its evidence yet; whether what was found still holds is seen when the run is taken up."""
+    return not (run.path / "evidence.json").is_file()
 
 
-def _unrecorded(store: StudyStore, spec: StudySpec, tasks: Iterable[str], planned: int) -> str | None:
-    """How many planned rollouts have no record; those that are left out have one, and were told one by one."""
-    ids = [run_id_of(task, agent.label, seed) for agent in spec.agents for task in tasks for seed in spec.seeds]
-    missing = sum(not store.run(run_id).is_recorded for run_id in ids)
-    if not missing:
-        return None
-    has, them = ("has", "it") if missing == 1 else ("have", "them")
-    return f"{missing} of {planned} rollouts {has} no record yet; `loopscope run` does {them}"
-
-
-def _summary(
-    spec: StudySpec, tasks: dict[str, PreparedTask], runs: list[RunAnalysis], planned: int, warnings: list[str]
-) -> StudySummary:
-    harnesses = {run.record.agent: run.record.harness for run in runs}
-    return StudySummary(
-        name=spec.name,
-        created_by=f"loopscope {version('loopscope')}",
-        k=len(spec.seeds),
-        seeds=tuple(spec.seeds),
-        tasks=tuple(
-            TaskSummary(
-                name=task.info.name,
-                title=task.info.title,
-                category=task.info.category,
-                timed=task.info.timed,
-                metric=task.info.anchors.metric,
-                baseline=task.info.anchors.baseline,
-                reference=task.info.anchors.reference,
-            )
-            for task in tasks.values()
-        ),
-        agents=tuple(
-            AgentSummary(label=a.label, harness=harnesses.get(a.label, a.name), model=a.model) for a in spec.agents
-        ),
-        environment=spec.environment.type,
-        generated_from={
-            "planned": planned,
-            "runs": len(runs),
-            "scored_states": sum(row.score is not None for run in runs for row in run.rows),
-        },
-        warnings=tuple(warnings),
-    )
-
-
-__all__ = ["Analysis", "RecordError", "StudyError", "StudySummary", "analyze"]
+__all__ = ["Analysis", "NotWritableError", "RecordError", "StudyError", "StudySummary", "analyze", "analyze_one"]

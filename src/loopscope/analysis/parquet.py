@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable
-from dataclasses import astuple, fields
+from dataclasses import fields
 from datetime import datetime
 from types import NoneType
 from typing import Any, get_args, get_type_hints
@@ -18,6 +18,7 @@ _COLUMNS: dict[Any, Any] = {
     bool: pl.Boolean,
     datetime: pl.String,
     tuple[str, ...]: pl.List(pl.String),
+    tuple[float, ...]: pl.List(pl.Float64),
 }
 
 
@@ -29,8 +30,13 @@ def schema(kind: type) -> dict[str, Any]:
 
 def frame[Row](kind: type[Row], rows: Iterable[Row]) -> pl.DataFrame:
     """A table of these rows; with all its columns even where there is no row."""
-    values = [[_value(value) for value in astuple(row)] for row in rows]  # type: ignore[call-overload]
-    return pl.DataFrame(values, schema=schema(kind), orient="row")
+    found = list(rows)
+    return pl.DataFrame(
+        [
+            pl.Series(name, [_value(getattr(row, name)) for row in found], dtype=dtype)
+            for name, dtype in schema(kind).items()
+        ]
+    )
 
 
 def parquet_bytes(table: pl.DataFrame) -> bytes:

@@ -6,7 +6,9 @@ from collections.abc import Callable, Mapping
 from decimal import Decimal
 from fractions import Fraction
 
+from loopscope.analysis import left
 from loopscope.analysis.runs import RunAnalysis
+from loopscope.models import Grade, HarnessSupport
 
 type Amount = Fraction | Decimal | int | float | None
 type Quantity = Callable[[RunAnalysis], Amount]
@@ -26,6 +28,20 @@ def _amount(value: Decimal | float | None) -> Decimal | float | None:
     return None if value is None or value < 0 else value
 
 
+def _committed(run: RunAnalysis) -> Fraction | None:
+    found = left.candidates(run)
+    return found.share if found else None
+
+
+def _support(count: Callable[[HarnessSupport], int]) -> Quantity:
+    """A count of how the harness's tools were used; None without a transcript."""
+    return lambda run: None if run.evidence.support is None else count(run.evidence.support)
+
+
+def _graded(grade: Grade) -> Quantity:
+    return lambda run: left.graded(run, grade)
+
+
 PROCESS: Mapping[str, Quantity] = {
     "c1": lambda run: run.c1_for_tables,
     "c2": lambda run: run.c2.value,
@@ -41,7 +57,7 @@ DIAGNOSTICS: Mapping[str, Quantity] = {
     "dip_rate": lambda run: run.feedback.dip_rate,
     "dip_depth": lambda run: run.feedback.dip_depth,
     "recovery_credit": lambda run: run.feedback.recovery_credit,
-    "rounds": lambda run: run.feedback.rounds if run.record.commits else None,
+    "rounds": lambda run: run.feedback.rounds if run.rows else None,
     "gain_density": lambda run: run.shape.gain_density,
     "peak_position": lambda run: run.feedback.peak_position,
     "monotonicity": lambda run: run.feedback.monotonicity,
@@ -49,6 +65,26 @@ DIAGNOSTICS: Mapping[str, Quantity] = {
     "last_rising": lambda run: _as_number(run.feedback.last_rising),
     "runs_with_dip": lambda run: _as_number(run.feedback.has_dip),
     "evaluated_before_commit": lambda run: run.evaluated_before_share,
+    "c2_unobserved_as_zero": lambda run: run.c2.unobservable_as_zero,
+    "c2_low": lambda run: run.c2.low,
+    "c2_high": lambda run: run.c2.high,
+    "builds_per_round_by_state": lambda run: run.build_by_state.builds_per_round,
+    "rounds_with_build_errors_by_state": lambda run: run.build_by_state.rounds_with_build_errors,
+    "committed_share": _committed,
+    "claim_gap": left.claim_gap,
+    "left_behind": left.left_behind,
+    "noise_band": left.band,
+    "dip_confidence": left.mean_confidence,
+    "saturation": left.saturation,
+    "jumps": left.jumps,
+    **{f"grade_{grade.value}": _graded(grade) for grade in Grade},
+    "plan_calls": _support(lambda support: support.plan_calls),
+    "failed_calls": _support(lambda support: support.failed_calls),
+    "failed_then_changed": _support(lambda support: support.failed_then_changed),
+    "compactions": _support(lambda support: support.compactions),
+    "resumes": _support(lambda support: support.resumes),
+    "subagents": _support(lambda support: support.subagents),
+    "background": _support(lambda support: support.background),
 }
 RESOURCES: Mapping[str, Quantity] = {
     "tokens": lambda run: _amount(run.record.usage.tokens),

@@ -5,27 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from pathlib import Path
 
+from loopscope.analysis.commits import CommitRow, Scored, ScoreSource, commit_rows, scored_by
 from loopscope.evidence.build import run_evidence
-from loopscope.measures import C1, C2, C3, Checkpoint, Flag, c1, c2, c3, diagnostics
-from loopscope.models import CheckpointEvidence, Commit, PreparedTask, RunEvidence, RunRecord, StateScore
-from loopscope.records import FINAL, RunDir
+from loopscope.measures import C1, C2, C3, Checkpoint, Flag, c1, c2, c3, diagnostics, extras
+from loopscope.models import Grade, RunEvidence, RunRecord, StateScore, TaskFacts
+from loopscope.records import FINAL, RecordError, RunDir
 
-
-@dataclass(frozen=True)
-class CommitRow:
-    """A commit with all that is known of it."""
-
-    commit: Commit
-    evidence: CheckpointEvidence
-    score: StateScore | None
-    canonical_index: int | None
-    """Position among the canonical checkpoints, from 0; None when the gate removed it."""
-
-    @property
-    def is_attempt(self) -> bool:
-        """The agent's work: neither the clean nor an ambiguous initial state."""
-        return not self.evidence.initial and not self.evidence.ambiguous_initial
+__all__ = ["CommitRow", "RunAnalysis", "ScoreSource", "Scored", "analyze_run"]
 
 
 @dataclass(frozen=True)
@@ -33,26 +21,39 @@ class RunAnalysis:
     """A run with its measures."""
 
     record: RunRecord
-    task: PreparedTask
+    task: TaskFacts
     evidence: RunEvidence
     rows: tuple[CommitRow, ...]
     final: StateScore | None
+    """What the task's verifier said of the final state; None when it never ran on it."""
+    final_scored: Scored
+    """The final score that counts: official, else, for an imported run, reconstructed."""
     c1: C1
     c2: C2
     c3: C3
     shape: diagnostics.Shape
     build: diagnostics.Build
+    build_by_state: diagnostics.Build
+    """The same from the counts on the very states that were committed, instead of the windows before the commits."""
     feedback: diagnostics.Feedback
+    renewed: bool
+    """Its evidence was made anew, for something that it is made of is not as it was."""
 
     @property
     def final_value(self) -> Decimal | None:
-        """The official final score."""
-        return self.final.value if self.final else None
+        """The final score that counts; None when it is missing."""
+        return self.final_scored.value
 
     @property
     def canonical(self) -> list[CommitRow]:
         """Checkpoints that passed the gate, in order."""
         return [row for row in self.rows if row.canonical_index is not None]
+
+    @property
+    def is_reconstructed(self) -> bool:
+        """Some score that its measures rest on is reconstructed."""
+        scored = [*(row.scored for row in self.canonical), self.final_scored]
+        return any(found.source is ScoreSource.RECONSTRUCTED for found in scored)
 
     @property
     def flags(self) -> list[str]:
@@ -63,9 +64,7 @@ class RunAnalysis:
     @property
     def evaluated_before_share(self) -> Fraction | None:
         """Share of the agent's checkpoints whose state it had evaluated before the commit; None where unknown."""
-        answers = [row.evidence.evaluated_before_commit for row in self.canonical if row.is_attempt]
-        known = [answer for answer in answers if answer is not None]
-        return Fraction(sum(known), len(known)) if known else None
+        return extras.known_share(row.evidence.evaluated_before_commit for row in self.canonical if row.is_attempt)
 
     @property
     def c1_for_tables(self) -> Fraction | None:
@@ -73,62 +72,76 @@ class RunAnalysis:
         return None if Flag.NO_OBSERVED_SCORE in self.c1.flags else self.c1.value
 
 
-def analyze_run(run: RunDir, task: PreparedTask, prepared: frozenset[bytes] = frozenset()) -> RunAnalysis:
+def analyze_run(
+    run: RunDir, task: TaskFacts, prepared: frozenset[bytes] = frozenset(), evaluators: Path | None = None
+) -> RunAnalysis:
     """Find the evidence of a run, keep it, and compute the run's measures.
 
     Args:
         run: its records.
-        task: its task.
+        task: what is known of its task.
         prepared: files of the task's untouched work directory; empty when they are unknown.
+        evaluators: directory of the study's own evaluator files.
 
     Raises:
         RecordError: the record or a score cannot be read, or a file is not as it was published.
     """
     run.check_inputs()
-    evidence = run_evidence(run, task, prepared)
-    run.write_evidence(evidence)
-    scores = run.scores()
-    rows = _rows(run.record, evidence, scores)
+    kept = _kept(run)
+    evidence = run_evidence(run, task, prepared, evaluators)
+    if renewed := kept is None or evidence != kept:
+        run.write_evidence(evidence)
+    return measured(run.record, task, evidence, run.scores(), renewed=renewed)
+
+
+def _kept(run: RunDir) -> RunEvidence | None:
+    """The evidence that lies there; None where there is none that can be read, for it is made anew."""
+    try:
+        return run.evidence()
+    except RecordError:
+        return None
+
+
+def measured(
+    record: RunRecord, task: TaskFacts, evidence: RunEvidence, scores: dict[str, StateScore], *, renewed: bool = False
+) -> RunAnalysis:
+    """The measures of a run whose evidence is known."""
+    rows = commit_rows(record, task, evidence, scores)
     kept = [row for row in rows if row.canonical_index is not None]
-    values = [row.score.value if row.score else None for row in kept]
-    final = scores.get(FINAL)
+    values = [row.value for row in kept]
+    official = scores.get(FINAL)
+    made = evidence.final if record.imported is not None else None
+    final = scored_by(task, evidence, official, made, evidence.final_grade if made else Grade.MISSING)
     boundary = bool(kept) and kept[0].evidence.initial
     feedback = c3(
         values,
-        final.value if final else None,
+        final.value,
         initial_is_boundary=boundary,
         candidate_counts=[row.evidence.candidates for row in kept],
     )
+    proposals = [row.evidence for row in kept if row.is_evaluated_proposal]
     return RunAnalysis(
-        record=run.record,
+        record=record,
         task=task,
         evidence=evidence,
-        rows=tuple(rows),
-        final=final,
+        rows=rows,
+        final=official,
+        final_scored=final,
         c1=c1(values),
         c2=c2(
             Checkpoint(row.evidence.delivered, row.evidence.build_failures, initial=not row.is_attempt) for row in kept
         ),
         c3=feedback,
         shape=diagnostics.shape(values, initial_is_boundary=boundary),
-        build=diagnostics.build([_builds(row) for row in kept if _is_evaluated_proposal(row)]),
+        build=diagnostics.build([_counted(found.builds, found.build_failures) for found in proposals]),
+        build_by_state=diagnostics.build(
+            [_counted(found.builds_by_state, found.build_failures_by_state) for found in proposals]
+        ),
         feedback=diagnostics.feedback(feedback),
+        renewed=renewed,
     )
 
 
-def _rows(record: RunRecord, evidence: RunEvidence, scores: dict[str, StateScore]) -> list[CommitRow]:
-    rows, index = [], 0
-    for commit, found in zip(record.commits, evidence.checkpoints, strict=False):
-        rows.append(CommitRow(commit, found, scores.get(commit.state), index if found.canonical else None))
-        index += found.canonical
-    return rows
-
-
-def _is_evaluated_proposal(row: CommitRow) -> bool:
-    return not row.evidence.initial and row.score is not None and row.score.value is not None
-
-
-def _builds(row: CommitRow) -> tuple[int | None, int] | None:
+def _counted(builds: int | None, failures: int | None) -> tuple[int | None, int] | None:
     """(builds, failures); None without a matched transcript segment."""
-    found = row.evidence
-    return None if found.build_failures is None else (found.builds, found.build_failures)
+    return None if failures is None else (builds, failures)

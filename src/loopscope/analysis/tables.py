@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 
 import polars as pl
 
 from loopscope.analysis.parquet import frame
-from loopscope.analysis.quantities import DIAGNOSTICS, PROCESS, RESOURCES, Quantity, number
-from loopscope.analysis.rows import checkpoint_rows, dip_rows, run_row
-from loopscope.analysis.runs import RunAnalysis
+from loopscope.analysis.quantities import DIAGNOSTICS, PROCESS, RESOURCES, Amount, number
+from loopscope.analysis.tabled import TabledRun
 from loopscope.measures import (
     Outcome,
     by_category,
@@ -33,13 +33,25 @@ from loopscope.models.tables import (
 
 __all__ = ["OVERALL", "FinalScore", "study_tables"]
 
-type FinalScore = tuple[str, str, Decimal | None]
-"""(agent, task, final score or None) of a planned rollout."""
 type Categories = Mapping[str, str]
 """Task -> category."""
 
 
-def study_tables(runs: list[RunAnalysis], finals: list[FinalScore], categories: Categories) -> dict[str, pl.DataFrame]:
+@dataclass(frozen=True)
+class FinalScore:
+    """Of one planned rollout."""
+
+    agent: str
+    task: str
+    value: Decimal | None
+    """None when it is missing, or the rollout has no record."""
+    reconstructed: bool = False
+    """It is no official one."""
+
+
+def study_tables(
+    runs: Sequence[TabledRun], finals: Sequence[FinalScore], categories: Categories
+) -> dict[str, pl.DataFrame]:
     """Every table by name.
 
     Args:
@@ -48,9 +60,11 @@ def study_tables(runs: list[RunAnalysis], finals: list[FinalScore], categories: 
         categories: of every task.
     """
     rows: dict[str, Iterable[object]] = {
-        "runs": map(run_row, runs),
-        "checkpoints": (row for run in runs for row in checkpoint_rows(run)),
-        "dips": (row for run in runs for row in dip_rows(run)),
+        "runs": (run.run for run in runs),
+        "checkpoints": (row for run in runs for row in run.checkpoints),
+        "dips": (row for run in runs for row in run.dips),
+        "builds": (row for run in runs for row in run.builds),
+        "evaluations": (row for run in runs for row in run.evaluations),
         "outcome": outcome_rows(finals, categories),
         "task_scores": task_score_rows(finals, categories),
         "process": measure_rows(runs, PROCESS, categories),
@@ -61,10 +75,12 @@ def study_tables(runs: list[RunAnalysis], finals: list[FinalScore], categories: 
     return {name: frame(kind, rows[name]) for name, kind in TABLES.items()}
 
 
-def outcome_rows(finals: list[FinalScore], categories: Categories) -> list[OutcomeRow]:
+def outcome_rows(finals: Sequence[FinalScore], categories: Categories) -> list[OutcomeRow]:
     """avg@k and best@k by agent, overall and by category."""
-    found = {(agent, OVERALL): result for agent, result in outcome(finals).items()}
-    found |= outcome_by_category(finals, categories)
+    scores = [(final.agent, final.task, final.value) for final in finals]
+    found = {(agent, OVERALL): result for agent, result in outcome(scores).items()}
+    found |= outcome_by_category(scores, categories)
+    reconstructed = _counter((f.agent, categories[f.task]) for f in finals if f.reconstructed)
     return [
         OutcomeRow(
             agent=agent,
@@ -73,6 +89,7 @@ def outcome_rows(finals: list[FinalScore], categories: Categories) -> list[Outco
             n_tasks=result.tasks,
             n_runs=result.scored,
             n_missing=result.missing,
+            n_reconstructed=reconstructed(agent, category),
             avg_at_k=number(result.avg),
             best_at_k=number(result.best),
         )
@@ -80,16 +97,27 @@ def outcome_rows(finals: list[FinalScore], categories: Categories) -> list[Outco
     ]
 
 
-def task_score_rows(finals: list[FinalScore], categories: Categories) -> list[TaskScoreRow]:
+def _counter(pairs: Iterable[tuple[str, str]]) -> Callable[[str | None, str], int]:
+    """How many of the (agent, category) pairs are of an agent (None: of any) and a category or `overall`."""
+    found = list(pairs)
+
+    def count(agent: str | None, category: str) -> int:
+        return sum(agent in (None, a) and category in (OVERALL, c) for a, c in found)
+
+    return count
+
+
+def task_score_rows(finals: Sequence[FinalScore], categories: Categories) -> list[TaskScoreRow]:
     """avg@k and best@k by agent and task."""
-    pairs = sorted({(agent, task) for agent, task, _ in finals})
-    return [
-        _task_score_row(agent, task, categories[task], outcome([f for f in finals if f[:2] == (agent, task)])[agent])
-        for agent, task in pairs
-    ]
+    grouped: dict[tuple[str, str], list[FinalScore]] = {}
+    for final in finals:
+        grouped.setdefault((final.agent, final.task), []).append(final)
+    return [_task_score_row(categories[task], of_task) for (_, task), of_task in sorted(grouped.items())]
 
 
-def _task_score_row(agent: str, task: str, category: str, result: Outcome) -> TaskScoreRow:
+def _task_score_row(category: str, finals: list[FinalScore]) -> TaskScoreRow:
+    agent, task = finals[0].agent, finals[0].task
+    result: Outcome = outcome([(final.agent, final.task, final.value) for final in finals])[agent]
     return TaskScoreRow(
         agent=agent,
         task=task,
@@ -98,16 +126,18 @@ def _task_score_row(agent: str, task: str, category: str, result: Outcome) -> Ta
         avg_at_k=number(result.avg),
         best_at_k=number(result.best),
         n_missing=result.missing,
+        n_reconstructed=sum(final.reconstructed for final in finals),
     )
 
 
-def measure_rows(runs: list[RunAnalysis], measures: Mapping[str, Quantity], categories: Categories) -> list[MeasureRow]:
+def measure_rows(runs: Sequence[TabledRun], measures: Iterable[str], categories: Categories) -> list[MeasureRow]:
     """Measures by agent, overall and by category: seeds within a task first, then tasks equally (Appendix C.5)."""
     rows = []
-    for name, measure in measures.items():
-        values = [(run.record.agent, run.record.task, measure(run)) for run in runs]
+    for name in measures:
+        values = _amounts(runs, name)
         found = {(agent, OVERALL): aggregate for agent, aggregate in two_level(values).items()}
         found |= by_model_and_category(values, categories)
+        reconstructed = _counter(_reconstructed(runs, name, categories))
         rows += [
             MeasureRow(
                 agent=agent,
@@ -116,28 +146,50 @@ def measure_rows(runs: list[RunAnalysis], measures: Mapping[str, Quantity], cate
                 value=number(aggregate.value),
                 n_tasks=aggregate.tasks,
                 n_runs=aggregate.runs,
+                n_reconstructed=reconstructed(agent, category),
             )
             for (agent, category), aggregate in sorted(found.items())
         ]
     return rows
 
 
-def category_rows(runs: list[RunAnalysis], categories: Categories) -> list[CategoryRow]:
-    """Process measures by category over all agents: tasks equally within the category, then agents equally."""
+def _amounts(runs: Sequence[TabledRun], name: str) -> list[tuple[str, str, Amount]]:
+    return [(run.run.agent, run.run.task, run.quantities[name]) for run in runs]
+
+
+def _reconstructed(runs: Sequence[TabledRun], name: str, categories: Categories) -> list[tuple[str, str]]:
+    """(agent, category) of the runs with a value that rests on reconstructed scores."""
     return [
-        CategoryRow(category=category, measure=name, value=number(value))
-        for name, measure in PROCESS.items()
-        for category, value in sorted(
-            by_category([(run.record.agent, run.record.task, measure(run)) for run in runs], categories).items()
-        )
+        (run.run.agent, categories[run.run.task])
+        for run in runs
+        if run.reconstructed and run.quantities[name] is not None
     ]
 
 
-def resource_rows(runs: list[RunAnalysis], categories: Categories) -> list[ResourceRow]:
+def category_rows(runs: Sequence[TabledRun], categories: Categories) -> list[CategoryRow]:
+    """Process measures by category over all agents: tasks equally within the category, then agents equally."""
+    rows = []
+    for name in PROCESS:
+        reconstructed = _counter(_reconstructed(runs, name, categories))
+        valid = _counter((r.run.agent, categories[r.run.task]) for r in runs if r.quantities[name] is not None)
+        rows += [
+            CategoryRow(
+                category=category,
+                measure=name,
+                value=number(value),
+                n_runs=valid(None, category),
+                n_reconstructed=reconstructed(None, category),
+            )
+            for category, value in sorted(by_category(_amounts(runs, name), categories).items())
+        ]
+    return rows
+
+
+def resource_rows(runs: Sequence[TabledRun], categories: Categories) -> list[ResourceRow]:
     """Use per task and in total by agent, overall and by category (Section 2.3)."""
     rows = []
-    for name, amount in RESOURCES.items():
-        amounts = [(run.record.agent, run.record.task, amount(run)) for run in runs]
+    for name in RESOURCES:
+        amounts = _amounts(runs, name)
         found = {(agent, OVERALL): use for agent, use in resource(amounts).items()}
         found |= resource_by_category(amounts, categories)
         rows += [

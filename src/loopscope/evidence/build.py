@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from loopscope.evidence.delivery import delivered
 from loopscope.evidence.gate import Artifact, Decision, decide
 from loopscope.evidence.windows import Counts, Window, windows
-from loopscope.models import CheckpointEvidence, Commit, Grade, PreparedTask, RunEvidence, RunRecord, StateScore
+from loopscope.models import CheckpointEvidence, Commit, Grade, RunEvidence, RunRecord, StateScore, TaskFacts
 from loopscope.records import RunDir
 from loopscope.transcripts.atif_steps import read_tool_steps
 
 
-def run_evidence(run: RunDir, task: PreparedTask, prepared: frozenset[bytes] = frozenset()) -> RunEvidence:
+def run_evidence(
+    run: RunDir, task: TaskFacts, prepared: frozenset[bytes] = frozenset(), evaluators: Path | None = None
+) -> RunEvidence:
     """The evidence of one run. Equal records give equal evidence.
 
     Args:
         run: its records.
         task: its task.
         prepared: files of the task's untouched work directory; empty when they are unknown.
+        evaluators: directory of the study's own evaluator files.
 
     Raises:
         RecordError: the record or a score cannot be read.
@@ -29,7 +34,7 @@ def run_evidence(run: RunDir, task: PreparedTask, prepared: frozenset[bytes] = f
         return RunEvidence(run_id=run.run_id, checkpoints=(), transcript_matched=False, tool_calls=tool_calls)
     try:
         values = {state: score.value for state, score in scores.items()}
-        decisions = decide(record, repository, values, Artifact(task.info.editable, prepared))
+        decisions = decide(record, repository, values, Artifact(task.editable, prepared))
     finally:
         repository.close()
     segments = windows(steps or (), frozenset(commit.sha for commit in record.commits))

@@ -1,0 +1,82 @@
+"""What a run evaluated, claimed, left behind and measured twice, taken from evidence for the extra measures."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+
+from loopscope.analysis.commits import ScoreSource
+from loopscope.analysis.runs import RunAnalysis
+from loopscope.measures import Confidence, Episode, depth_in_bands, dip_confidence, exact, extras, mean, noise_band
+from loopscope.models import Grade
+from loopscope.models.evaluator import EvaluationRole
+
+
+def candidates(run: RunAnalysis) -> extras.Candidates | None:
+    """States that the agent evaluated, and those of them that its checkpoints hold; None without a transcript."""
+    if run.evidence.tool_calls is None:
+        return None
+    evaluated = (seen.state for seen in run.evidence.evaluations if seen.counted and seen.state is not None)
+    committed = (row.evidence.state for row in run.canonical if row.evidence.state is not None)
+    return extras.candidates(evaluated, committed)
+
+
+def claim_gap(run: RunAnalysis) -> Fraction | None:
+    """Claimed minus measured where they lie farthest apart, over the checkpoints that have both."""
+    return extras.largest_claim_gap((row.evidence.claimed, row.value) for row in run.canonical)
+
+
+def left_behind(run: RunAnalysis) -> Fraction | None:
+    """Best reconstructed score of any state that was surely evaluated, minus the best score of a checkpoint."""
+    by_state: dict[str, list[Decimal]] = {}
+    for seen in run.evidence.evaluations:
+        if seen.counted and seen.certain and seen.state is not None and seen.role == EvaluationRole.SCORE:
+            by_state.setdefault(seen.state, []).extend(seen.rewards)
+    # As for every score, the middle of what was measured: a lucky single run of many is no better candidate.
+    found = [sorted(rewards)[(len(rewards) - 1) // 2] for rewards in by_state.values() if rewards]
+    return extras.left_behind(found, [row.value for row in run.canonical])
+
+
+def band(run: RunAnalysis) -> Fraction | None:
+    """The run's noise band: of its repeated official verifications, else of the agent's own repeated evaluations."""
+    scored = [*(row.scored for row in run.rows), run.final_scored]
+    official = noise_band(found.rewards for found in scored if found.source is ScoreSource.OFFICIAL)
+    return exact(run.evidence.noise_band) if official is None else official
+
+
+def confidence(run: RunAnalysis, episode: Episode) -> Confidence | None:
+    """How sure a dip is, from the measurements of the checkpoint before and of the first fallen one."""
+    kept = run.canonical
+    return dip_confidence(kept[episode.before_index].scored.rewards, kept[episode.start_index].scored.rewards)
+
+
+def mean_confidence(run: RunAnalysis) -> Fraction | None:
+    """Mean over the dips; None without one."""
+    found = (confidence(run, episode) for episode in run.c3.episodes)
+    return mean(one.share for one in found if one is not None)
+
+
+def dips_within_noise(run: RunAnalysis) -> int | None:
+    """Dips no deeper than the noise band; None where no band is known."""
+    found = band(run)
+    return None if found is None else sum(episode.depth <= found for episode in run.c3.episodes)
+
+
+def depth_in_noise(run: RunAnalysis, episode: Episode) -> Fraction | None:
+    """How many noise bands deep a dip is."""
+    return depth_in_bands(episode.depth, band(run))
+
+
+def saturation(run: RunAnalysis) -> Fraction | None:
+    """Share of the evaluated rounds at a score of 1."""
+    return extras.saturation(row.value for row in run.canonical if row.is_evaluated_proposal)
+
+
+def jumps(run: RunAnalysis) -> int | None:
+    """Transitions between checkpoints that rise by more than 0.3."""
+    return extras.jumps(row.value for row in run.canonical)
+
+
+def graded(run: RunAnalysis, grade: Grade) -> Fraction | None:
+    """Share of the checkpoints whose score is known so well."""
+    return extras.share_of(grade, [row.scored.grade for row in run.canonical])

@@ -1,0 +1,110 @@
+"""Rows of the tables that tell of agents over many runs. Columns are described as in `run_rows.py`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+OVERALL = "overall"
+"""The category that stands for all of them."""
+
+
+@dataclass(frozen=True)
+class OutcomeRow:
+    """`outcome.parquet`: avg@k and best@k of an agent in a category. By agent, then category."""
+
+    agent: str
+    """Label of the agent."""
+    category: str
+    """The family, or `overall`."""
+    k: int
+    """Rollouts per task: the largest number that any task has. [count; 2.2]"""
+    n_tasks: int
+    """Tasks with at least one scored rollout. [count; ]"""
+    n_runs: int
+    """Runs with a final score. [count; ]"""
+    n_missing: int
+    """Rollouts that would make k on every task but have none. [count; ]"""
+    n_reconstructed: int
+    """Runs among `n_runs` whose final score is reconstructed and no official one. [count; metrics]"""
+    avg_at_k: float | None
+    """Mean over tasks of the mean final score. [reward; 2.2]"""
+    best_at_k: float | None
+    """Mean over tasks of the best final score. [reward; 2.2]"""
+
+
+@dataclass(frozen=True)
+class TaskScoreRow:
+    """`task_scores.parquet`: avg@k and best@k of an agent on a task. By agent, then task."""
+
+    agent: str
+    """Label of the agent."""
+    task: str
+    """Name of the task."""
+    category: str
+    """The task's family."""
+    k: int
+    """Rollouts. [count; 2.2]"""
+    avg_at_k: float | None
+    """Mean final score. [reward; 2.2]"""
+    best_at_k: float | None
+    """Best final score. [reward; 2.2]"""
+    n_missing: int
+    """Rollouts without a final score. [count; ]"""
+    n_reconstructed: int
+    """Runs whose final score is reconstructed and no official one. [count; metrics]"""
+
+
+@dataclass(frozen=True)
+class MeasureRow:
+    """`process.parquet` and `diagnostics.parquet`: one measure of an agent in a category, seeds within tasks first."""
+
+    agent: str
+    """Label of the agent."""
+    category: str
+    """The family, or `overall`."""
+    measure: str
+    """A column of `runs` (C1 without the literal 0 of a run that was never scored), `rounds` (T) or `runs_with_dip`."""
+    value: float | None
+    """Mean over tasks of the mean over the task's valid runs. [the measure's; C.5]"""
+    n_tasks: int
+    """Tasks in the mean. [count; ]"""
+    n_runs: int
+    """Runs with a value. [count; ]"""
+    n_reconstructed: int
+    """Runs among `n_runs` whose scores are reconstructed, in part or all. [count; metrics]"""
+
+
+@dataclass(frozen=True)
+class CategoryRow:
+    """`process_by_category.parquet`: a measure in a category, tasks equally within each agent, then agents equally."""
+
+    category: str
+    """The family."""
+    measure: str
+    """`c1`, `c2` or `c3`."""
+    value: float | None
+    """Mean over the agents with a value. [share; C.5]"""
+    n_runs: int
+    """Runs with a value. [count; ]"""
+    n_reconstructed: int
+    """Runs among `n_runs` whose scores are reconstructed, in part or all. [count; metrics]"""
+
+
+@dataclass(frozen=True)
+class ResourceRow:
+    """`resources.parquet`: what an agent used of one resource. By resource, agent, then category."""
+
+    agent: str
+    """Label of the agent."""
+    category: str
+    """The family, or `overall`."""
+    resource: str
+    """`tokens`, `cost_usd`, `agent_sec` or `tool_calls`."""
+    per_task: float | None
+    """Mean over rollouts, then over tasks; unknown amounts are left out. [the resource's; 2.3]"""
+    total: float | None
+    """Over the runs whose amount is known. [the resource's; 2.3]"""
+    runs: int
+    """Runs with a known amount. [count; ]"""
+    unknown: int
+    """Runs without. [count; ]"""
