@@ -10,6 +10,7 @@ import subprocess
 import tarfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -428,6 +429,24 @@ def test_sizes_are_held_against_what_is_allowed_and_free(packed, tmp_path):
     assert "less than no bytes" in refused(
         make(tmp_path / "x", [index_item(index(files={"study.yaml": less}))]), tmp_path
     )
+
+
+def test_a_million_empty_files_are_counted_and_refused_before_any_is_made(tmp_path, monkeypatch):
+    files = {f"runs/r/native/{n}": EMPTY for n in range(3000)}
+    crowd = index(files=BASE.files | files, directories=[*BASE.directories, "runs/r", "runs/r/native"])
+    archive = make(tmp_path / "x", [index_item(crowd)])
+    assert "(3004 files and directories)" in refused(archive, tmp_path, max_bytes=12_000_000)
+    blocks = {"f_frsize": 4096, "f_blocks": 1 << 30, "f_bfree": 1 << 30, "f_bavail": 1 << 30}
+    monkeypatch.setattr(os, "statvfs", lambda _: SimpleNamespace(f_files=9000, f_favail=3003, **blocks))
+    assert "3004 files and directories, and the file system of" in refused(archive, tmp_path)
+
+
+def test_an_index_that_is_a_bomb_is_not_read(tmp_path):
+    """Ten thousand times its archive: no index of ours is, for hashes cannot be compressed."""
+    crowd = index(study="x" * (20 << 20))
+    archive = make(tmp_path / "x", [index_item(crowd)])
+    assert archive.stat().st_size * 100 < 16 << 20
+    assert "does not begin with the index" in refused(archive, tmp_path)
 
 
 @pytest.mark.parametrize("kind", [tarfile.GNUTYPE_LONGNAME, tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.GNUTYPE_SPARSE])

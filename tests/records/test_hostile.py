@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import tarfile
 import zlib
 
 import pytest
 from git_work import Work
 
+from loopscope.records import history as histories
 from loopscope.records import repository as room
+from loopscope.records import salvage as salvaging
 from loopscope.records.history import read_history
 from loopscope.records.repository import Repository, TreeTooLarge, TreeUnreadable
 from loopscope.records.salvage import salvage
@@ -132,6 +135,43 @@ def test_a_state_of_many_times_the_same_file_is_refused_before_it_fills_the_disk
     with pytest.raises(TreeTooLarge, match="more than 5000000 bytes"):
         repository.write_state(bomb.tree.encode(), tmp_path / "s.tar", 0, 5_000_000)
     assert (tmp_path / "s.tar").stat().st_size < 6_000_000
+
+
+def test_messages_and_parents_without_end_are_cut_and_said(work, tmp_path, monkeypatch):
+    """Thousands of commits of long messages would make a record that is too large to be read again."""
+    work.write("a.py", "0")
+    base = work.commit("base")
+    for n in range(4):
+        plant(work, b"commit", commit_text(EMPTY_TREE, f"a <a@b> {1_700_000_100 + n} +0000") + b"x" * 900)
+    many = plant(work, b"commit", commit_text(EMPTY_TREE, parents=f"parent {base}\n" * 1000))
+    monkeypatch.setattr(histories, "MAX_MESSAGES", 2000)
+    salvage(work.tar(tmp_path / "w.tar"), tmp_path / "clean")
+    history = read_history(Repository(tmp_path / "clean"))
+    assert len(history.commits) == 6
+    assert sorted(len(c.message) for c in history.commits if c.message.startswith("forged\nx")) == [200, 200, 907, 907]
+    assert {c.sha: len(c.parents) for c in history.commits}[many] == histories.MAX_PARENTS
+    assert [note.split(";")[0] for note in history.notes] == [
+        "2 messages are cut: all together they have more than 0 MiB",
+        "1 commits name more than 64 parents",
+    ]
+
+
+def test_reflogs_and_packs_without_end_are_left_out(work, tmp_path, monkeypatch):
+    work.write("a.py", "0")
+    sha = work.commit("base")
+    for n in range(30):
+        path = work.path / f".git/logs/refs/heads/b{n}"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("x")
+    monkeypatch.setattr(salvaging, "MAX_LOGS", 10)
+    tar = tmp_path / "w.tar"
+    with tarfile.open(tar, "w") as archive:  # in the order of names, as ours are
+        for path in sorted(work.path.rglob("*")):
+            archive.add(path, f"./{path.relative_to(work.path)}", recursive=False)
+    salvage(tar, tmp_path / "clean")
+    assert [c.sha for c in read_history(Repository(tmp_path / "clean")).commits] == [sha]
+    kept = [path for path in (tmp_path / "clean/logs").rglob("*") if path.is_file()]
+    assert len(kept) == 10 and tmp_path / "clean/logs/HEAD" in kept
 
 
 def test_trees_deeper_than_any_project_are_refused(work, tmp_path):

@@ -37,6 +37,9 @@ TIME = 315_532_800
 """1980-01-01, the time of every member."""
 MAX_INDEX = 1 << 28
 """Bytes of an index, enough for a million files."""
+MAX_INDEX_RATIO, SMALL_INDEX = 100, 16 << 20
+"""An index is no larger than so many times its archive: each file's hash stands in it, and those cannot be compressed.
+A small one always is read."""
 MAX_WINDOW = 1 << 27
 _TRAILER = b"\x50\x2a\x4d\x18" + (16).to_bytes(4, "little") + b"loopscope: whole"
 Notify = Callable[[int, int, str], None]
@@ -223,7 +226,8 @@ def read_index(path: Path, reader: Reader) -> ArchiveIndex:
         RecordError: it cannot be read, or a newer version wrote it.
     """
     member = reader.next()
-    if member is None or member.name != INDEX or member.kind is not Kind.FILE or member.size > MAX_INDEX:
+    most = min(MAX_INDEX, max(SMALL_INDEX, MAX_INDEX_RATIO * path.stat().st_size))
+    if member is None or member.name != INDEX or member.kind is not Kind.FILE or member.size > most:
         raise ArchiveError("does not begin with the index of a study")
     return parse_model(Path(f"{path}:{INDEX}"), b"".join(reader.chunks()), ArchiveIndex)
 

@@ -26,8 +26,9 @@ _ASIDE = re.compile(rf"{re.escape(SCRATCH_PREFIX)}old-[0-9a-f]{{6}}-(?P<name>.+)
 """A whole directory that stepped aside for its successor; the name it had is its own again should none have come."""
 RESTORE = "restore the file (from an archive: `loopscope study import`), or remove it and run again"
 
-MAX_DOCUMENT = 1 << 30
-"""Bytes; what claims to be a larger document is not read into memory."""
+MAX_DOCUMENT = 64 << 20
+"""Bytes; a larger file is no document and not read into memory. What a record says is bounded where it is made
+(`history.py`), so that no agent's repository makes one that cannot be read again."""
 
 _MACHINE_FAULTS = frozenset(
     {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM}

@@ -19,6 +19,11 @@ from loopscope.records.salvage import check_commit
 
 MAX_COMMITS = 5_000
 MAX_MESSAGE = 64 << 10
+MAX_MESSAGES = 4 << 20
+"""Bytes of all messages together; those after it keep `SHORT_MESSAGE` each."""
+SHORT_MESSAGE = 200
+MAX_PARENTS = 64
+"""Of one commit; git itself merges no more than 16 at once."""
 _LOG_LINE = re.compile(rb"([0-9a-f]{40}) ([0-9a-f]{40}) [^\n]*?> (-?\d{1,12}) [+-]\d{4}(?:\t([^\n]*))?")
 
 
@@ -79,13 +84,15 @@ def read_history(repository: Repository) -> History:
 
     ordered = _order(found, log)
     replaced = _superseded(found, ordered, log, repository)
+    messages, left_out = _messages(found, ordered)
+    notes += tuple(filter(None, (left_out, _many_parents(found, ordered))))
     commits = tuple(
         Commit(
             sha=sha,
             tree=found[sha].tree.decode(),
             scored_tree=repository.scored_tree(found[sha].tree),
-            parents=tuple(p.decode() for p in found[sha].parents),
-            message=found[sha].message[:MAX_MESSAGE].decode("utf-8", "replace"),
+            parents=tuple(p.decode() for p in found[sha].parents[:MAX_PARENTS]),
+            message=messages[sha].decode("utf-8", "replace"),
             author_time=_time(found[sha].author_time),
             commit_time=_time(found[sha].commit_time),
             origin=origin(sha),
@@ -94,6 +101,24 @@ def read_history(repository: Repository) -> History:
         for sha in ordered
     )
     return History(commits, head, any(c.origin is not CommitOrigin.HEAD for c in commits), notes)
+
+
+def _messages(found: dict[str, GitCommit], ordered: list[str]) -> tuple[dict[str, bytes], str]:
+    """The messages, cut, and what is to be said of that: the record that holds them must stay one that can be read."""
+    left, cut, messages = MAX_MESSAGES, 0, {}
+    for sha in ordered:
+        whole = found[sha].message[:MAX_MESSAGE]
+        messages[sha] = whole if len(whole) <= left else whole[:SHORT_MESSAGE]
+        cut += messages[sha] != whole
+        left -= len(messages[sha])
+    if not cut:
+        return messages, ""
+    return messages, f"{cut} messages are cut: all together they have more than {MAX_MESSAGES >> 20} MiB"
+
+
+def _many_parents(found: dict[str, GitCommit], ordered: list[str]) -> str:
+    many = sum(len(found[sha].parents) > MAX_PARENTS for sha in ordered)
+    return f"{many} commits name more than {MAX_PARENTS} parents; the others are left out" if many else ""
 
 
 def _all_commits(repository: Repository) -> dict[str, GitCommit]:

@@ -19,6 +19,8 @@ from loopscope.records.tree import Kind, kind_of, spell
 from loopscope.records.verify import TaskHash, verify_study
 
 Notify = Callable[[int, int, str], None]
+ENTRY_BYTES = 4096
+"""What a file or a directory takes besides its bytes: an archive of a few KiB may hold a million empty ones."""
 _ANEW = "take a whole copy of the archive, or export the study again"
 
 
@@ -50,7 +52,7 @@ def import_study(
         archive: what `export_study` wrote, or what claims to be that.
         target: the study's directory; absent or empty.
         task_hash: as for `verify_study`.
-        max_bytes: the most that is taken in.
+        max_bytes: the most that is taken in, `ENTRY_BYTES` for each file and directory included.
         notify: called with (done, total, file) as files are written.
 
     Raises:
@@ -91,15 +93,23 @@ def _check_index(archive: Path, index: ArchiveIndex, max_bytes: int, folder: Pat
     """Everything that can be refused before anything is written."""
     if (name := misplaced(index)) is not None:
         raise ArchiveError(f"names {name[:200]!r}, which cannot be part of a study")
-    size = sum(file.size for file in index.files.values())
+    entries = len(index.files) + len(index.directories) + len(index.links)
+    size = sum(file.size for file in index.files.values()) + entries * ENTRY_BYTES
     if any(file.size < 0 for file in index.files.values()):
         raise ArchiveError("has a file of less than no bytes")
     if size > max_bytes:
         raise RecordError(
-            f"{archive}: would unpack to {size / 1e9:.1f} GB, more than {max_bytes / 1e9:g}; allow more with --max-gb"
+            f"{archive}: would unpack to {size / 1e9:.1f} GB ({entries} files and directories), more than "
+            f"{max_bytes / 1e9:g}; allow more with --max-gb"
         )
     if size > (free := shutil.disk_usage(folder).free):
         raise RecordError(f"{archive}: would unpack to {size / 1e9:.1f} GB, and {free / 1e9:.1f} are free; make room")
+    inodes = os.statvfs(folder)
+    if inodes.f_files and entries > inodes.f_favail:  # some file systems count none
+        raise RecordError(
+            f"{archive}: would unpack to {entries} files and directories, and the file system of {folder} has room for "
+            f"{inodes.f_favail} (`df -i`); make room, or name another place with --into"
+        )
 
 
 def _unpack(reader: Reader, index: ArchiveIndex, folder: Path, notify: Notify) -> None:

@@ -28,6 +28,8 @@ MAX_TOTAL = 4 << 30
 """Inflated bytes of a whole repository; reading stops there."""
 MAX_PACK = 512 << 20
 MAX_LOG = 16 << 20
+MAX_LOGS, MAX_PACKS = 1_000, 1_000
+"""Files of a kind that are kept, the first by name (HEAD's log is): each is a file of the record."""
 
 _LOOSE = re.compile(rb"objects/([0-9a-f]{2})/([0-9a-f]{38})")
 _PACK = re.compile(rb"objects/pack/(pack-[0-9a-f]{40})\.pack")
@@ -48,6 +50,7 @@ class Salvage:
 class _Budget:
     def __init__(self) -> None:
         self.left = MAX_TOTAL
+        self.logs, self.packs = MAX_LOGS, MAX_PACKS
 
     def check(self) -> None:
         """Stop inflating once the repository has turned out too large."""
@@ -85,11 +88,13 @@ def salvage(workspace: Path, target: Path) -> Salvage:
                 refs = _packed_refs(stream.read()) | refs
             elif is_ref(name) and member.size < 1024:
                 refs[name] = stream.read().strip()
-            elif name.startswith(b"logs/") and member.size <= MAX_LOG:
+            elif name.startswith(b"logs/") and member.size <= MAX_LOG and budget.logs:
+                budget.logs -= 1
                 _keep_log(name, stream.read(), target)
             elif match := _LOOSE.fullmatch(name):
                 _keep_loose(match, stream.read(), target, budget, report)
-            elif match := _PACK.fullmatch(name):
+            elif (match := _PACK.fullmatch(name)) and budget.packs:
+                budget.packs -= 1
                 _keep_pack(match[1].decode(), stream.read(), target, budget, report)
     if report.found:
         _write_refs(target, head, refs)
