@@ -13,7 +13,7 @@ import pytest
 import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
-from test_page_export import PUBLIC
+from made_logs import PUBLIC
 
 from loopscope.models.usage import Usage
 from loopscope.transcripts import formats, serial

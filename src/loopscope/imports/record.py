@@ -45,7 +45,7 @@ def make_record(transcript: Transcript, digest: str, log: str, identity: Identit
     """
     times = list(_times(transcript))
     began, ended = (min(times), max(times)) if times else (None, None)
-    total = ended - began if began is not None and ended is not None and ended > began else None
+    total = round(ended - began, 6) if began is not None and ended is not None and ended > began else None
     return RunRecord(
         run_id=identity.run_id,
         study=identity.study,
