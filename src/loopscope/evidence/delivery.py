@@ -18,15 +18,27 @@ def delivered(score: StateScore | None) -> bool | None:
     measured metric is evidence that it ran. A verifier that ended without a result, or had to be stopped, is a failed
     delivery; an environment that failed says nothing.
     """
+    return _judged(score)[0]
+
+
+def delivered_by(score: StateScore | None) -> str:
+    """What shows whether a state was delivered, in words."""
+    return _judged(score)[1]
+
+
+def _judged(score: StateScore | None) -> tuple[bool | None, str]:
     if score is None:
-        return None
+        return None, "it was not verified"
     verification = score.median_verification
     if verification is None or verification.status in _NO_EVIDENCE:
-        return None
+        status = verification.status.value if verification is not None else "none"
+        return None, f"the verification says nothing of it ({status})"
     for gate in GATES:
         verdict = verification.metrics.get(gate)
         if verdict is not None and 0 <= verdict <= 1:
-            return verdict == 1
+            return verdict == 1, f"the verifier's {gate} is {verdict}"
     if verification.reward is not None and verification.reward > 0:
-        return True
-    return bool(verification.metrics)
+        return True, "its official reward is positive"
+    if verification.metrics:
+        return True, f"the verifier measured {min(verification.metrics)}"
+    return False, f"the verifier ended without a result ({verification.status.value})"

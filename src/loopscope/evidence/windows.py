@@ -1,49 +1,48 @@
-"""What an agent did between commits and on each state: builds, code failures, candidates, from its transcript."""
+"""What an agent did between commits and on each state: builds, code failures, candidates. The one place that counts."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from loopscope.models.annotation import StepAnnotation, StepKind, StepStatus
-from loopscope.transcripts.atif_steps import ToolStep
+from loopscope.evidence.events import Place, Seen
+from loopscope.models import BuildSeen, BuildStatus, EvaluationSeen, EvaluationStatus
 
-_COMPILER = r"(?:gcc|g\+\+|cc|c\+\+|clang(?:\+\+)?|make|cmake|ninja|cargo|rustc|go build|javac|nvcc)"
-_BUILDS = re.compile(rf"(?:^|[;&|(]\s*){_COMPILER}(?:\s|$)", re.M)
-"""A command that starts a build tool, or an output that echoes one."""
+_ENVIRONMENT = (BuildStatus.ENVIRONMENT_FAILURE, EvaluationStatus.ENVIRONMENT_FAILURE)
 
 
 @dataclass
 class Counts:
-    """Builds and evaluations of some steps."""
+    """Builds and evaluations of some part of a run."""
 
     builds: int = 0
-    """Build steps, and evaluations that are known to build."""
+    """Build invocations, evaluations that are known to build among them."""
     build_failures: int = 0
     env_failures: int = 0
     perhaps_builds: bool = False
     """An evaluation is among them of which nothing shows whether it builds."""
     candidates: set[tuple[str, str]] = field(default_factory=set)
     """Distinct (state, evaluation command) pairs."""
+    items: list[BuildSeen | EvaluationSeen] = field(default_factory=list)
+    """What was counted."""
 
     @property
     def known_builds(self) -> int | None:
         """b; None where it may be more."""
         return None if self.perhaps_builds else self.builds
 
-    def add(self, note: StepAnnotation, command: str, builds: bool | None) -> None:
-        """Count one step. `builds`: whether the command is known to build (True) or not to (False)."""
-        if note.status is StepStatus.ENV_FAILURE:
+    def add(self, item: BuildSeen | EvaluationSeen) -> None:
+        """Count one. A failure of the environment counts for nothing else."""
+        self.items.append(item)
+        if item.status in _ENVIRONMENT:
             self.env_failures += 1
-            return
-        failed = note.status is StepStatus.CODE_FAILURE
-        evaluates = note.kind is StepKind.EVALUATE
-        self.builds += note.kind is StepKind.BUILD or failed or (evaluates and builds is True)
-        self.build_failures += failed
-        self.perhaps_builds |= evaluates and not failed and builds is None
-        if evaluates and note.state and not failed:
-            self.candidates.add((note.state, command))
+        elif isinstance(item, BuildSeen):
+            self.builds += item.counted
+            self.build_failures += item.counted and item.status is BuildStatus.CODE_FAILURE
+        else:
+            self.perhaps_builds |= item.builds is None
+            if item.counted and item.state is not None:
+                self.candidates.add((item.state, item.command))
 
     def join(self, other: Counts) -> Counts:
         """The counts of both."""
@@ -53,6 +52,7 @@ class Counts:
             self.env_failures + other.env_failures,
             self.perhaps_builds or other.perhaps_builds,
             self.candidates | other.candidates,
+            self.items + other.items,
         )
 
 
@@ -61,56 +61,61 @@ class Window:
     """The transcript segment that ends with one commit."""
 
     counts: Counts
-    evaluated_before_commit: bool
-    """The state that was committed had been evaluated by then, in this window or earlier."""
+    evaluated_before_commit: bool | None
+    """The state that was committed had been evaluated by then; None where it is not known."""
     by_state: Counts | None
-    """All steps of the run on the artifact that was committed; None where the commit's state is unknown."""
+    """All of the run on the artifact that was committed; None where the commit's state is unknown."""
 
 
-def windows(steps: Sequence[ToolStep], known: frozenset[str]) -> dict[str, Window]:
-    """Windows by commit sha, for the commits that the transcript names and the repository holds (`known`).
+def windows(seen: Seen, boundaries: Mapping[int, str]) -> dict[str, Window]:
+    """Windows by commit, for the commits that bound one.
 
-    Only annotated steps count. The steps after the last commit belong to no window, but to their state.
+    What follows the last boundary belongs to no window, but to its state; what a subagent did while nobody knows which
+    window was open, likewise.
+
+    Args:
+        seen: the run.
+        boundaries: positions among its commits, each with the name by which the window is wanted.
     """
-    noted = [(step.command, step.annotation) for step in steps if step.annotation is not None]
-    building = _building_commands(steps)
-    found: dict[str, tuple[Counts, bool, str | None]] = {}
+    marks: list[tuple[Place, int, str]] = []
+    for position, name in boundaries.items():
+        place = seen.place(seen.commits[position].at)
+        if place is not None:
+            marks.append((place, position, name))
+    marks.sort()
+    items = sorted(_placed(seen), key=lambda pair: pair[0])
+    states = _by_state(seen)
+    found: dict[str, Window] = {}
+    evaluated: set[str] = set()
+    at = 0
+    for place, position, name in marks:
+        counts = Counts()
+        while at < len(items) and items[at][0] < place:
+            item = items[at][1]
+            counts.add(item)
+            if isinstance(item, EvaluationSeen) and item.counted and item.state is not None:
+                evaluated.add(item.state)
+            at += 1
+        state = seen.commits[position].state
+        before = state in evaluated if state is not None else None
+        found[name] = Window(counts, before, states.get(state, Counts()) if state is not None else None)
+    return found
+
+
+def _placed(seen: Seen) -> Iterable[tuple[Place, BuildSeen | EvaluationSeen]]:
+    for item in _items(seen):
+        place = seen.place(item.at)
+        if place is not None:
+            yield place, item
+
+
+def _by_state(seen: Seen) -> dict[str, Counts]:
     states: dict[str, Counts] = {}
-    current, evaluated = Counts(), set[str]()
-    for command, note in noted:
-        builds = building.get(command)
-        current.add(note, command, builds)
-        if note.state:
-            states.setdefault(note.state, Counts()).add(note, command, builds)
-        if note.status is StepStatus.ENV_FAILURE or note.status is StepStatus.CODE_FAILURE:
-            continue
-        if note.kind is StepKind.EVALUATE and note.state:
-            evaluated.add(note.state)
-        elif note.kind is StepKind.COMMIT and note.commit in known and note.commit is not None:
-            found[note.commit] = (current, note.state in evaluated, note.state)
-            current = Counts()
-    return {
-        sha: Window(counts, before, states.get(state) if state else None)
-        for sha, (counts, before, state) in found.items()
-    }
+    for item in _items(seen):
+        if item.state is not None:
+            states.setdefault(item.state, Counts()).add(item)
+    return states
 
 
-def _building_commands(steps: Sequence[ToolStep]) -> dict[str, bool]:
-    """Evaluation commands by whether they build; those of which nothing shows it are absent.
-
-    A command builds if it starts a build tool, echoes one, or has once failed to compile. Where the run builds in steps
-    of their own, its other evaluations do not.
-    """
-    evaluations: dict[str, bool] = {}
-    separate = False
-    for step in steps:
-        note = step.annotation
-        if note is None:
-            continue
-        separate |= note.kind is StepKind.BUILD
-        if note.kind is StepKind.EVALUATE:
-            shown = (
-                note.status is StepStatus.CODE_FAILURE or _BUILDS.search(step.command) or _BUILDS.search(step.output)
-            )
-            evaluations[step.command] = evaluations.get(step.command, False) or bool(shown)
-    return {command: builds for command, builds in evaluations.items() if builds or separate}
+def _items(seen: Seen) -> list[BuildSeen | EvaluationSeen]:
+    return [*seen.builds, *seen.evaluations]

@@ -61,6 +61,9 @@ class EvaluationEntry(Record):
     """Searched in the output, with a group `value`."""
     failed: Expression | None = None
     """What the output shows when the evaluation ran and the solution is wrong."""
+    answer: ValueExpression | None = None
+    """Searched in the output, with a group `value`: what a right solution prints, whatever its speed. One that differs
+    from what the untouched solution printed in the same run is wrong."""
     measures: str | None = None
     """A file, relative to the work directory, that is evaluated instead of the sources."""
     made_by: Expression | None = None
@@ -181,8 +184,13 @@ class Evaluator(Versioned):
         """The reward of a measured value: gate, formula, clipping, rounding; None without a formula."""
         if self.reward is None or not value.is_finite():
             return None
-        zero = Decimal(0).quantize(Decimal(1).scaleb(-self.reward.decimals))
-        return self.reward.reward(value) if self.gate.passes(value) else zero
+        return self.reward.reward(value) if self.gate.passes(value) else self.zero
+
+    @property
+    def zero(self) -> Decimal:
+        """What a solution is worth that does not pass the gate."""
+        decimals = self.reward.decimals if self.reward else 0
+        return Decimal(0).quantize(Decimal(1).scaleb(-decimals))
 
     @property
     def anchors(self) -> Anchors:

@@ -50,6 +50,8 @@ class EvaluationStatus(StrEnum):
     """It ran, and the solution was wrong or broke."""
     NO_RESULT = "no_result"
     """Nothing that is looked for is shown."""
+    ENVIRONMENT_FAILURE = "environment_failure"
+    """The environment failed it; it counts for nothing."""
 
 
 class Moment(Record):
@@ -61,6 +63,8 @@ class Moment(Record):
     """Position of the call among the thread's calls."""
     order: int = 0
     """Of the command within the call's script; 0 for tools that hold one."""
+    thread: str = "main"
+    """Name of the thread, where it is a subagent's."""
 
 
 class BuildSeen(Record):

@@ -44,7 +44,7 @@ def changes(call: Call, files: Files, name: str) -> Version | None:
         return known(text)
     version = base
     seen = False
-    for old, new, every in _replacements(call.arguments):
+    for old, new, every in replacements(call.arguments):
         made = replaced(version, old, new, every)
         seen = True
         # What the harness did although the text should not allow it: the text was not what it seemed.
@@ -52,7 +52,8 @@ def changes(call: Call, files: Files, name: str) -> Version | None:
     return version if seen else derived(base, "edit", str(call.index))
 
 
-def _replacements(arguments: Mapping[str, Any]) -> Iterator[tuple[str, str, bool]]:
+def replacements(arguments: Mapping[str, Any]) -> Iterator[tuple[str, str, bool]]:
+    """What an edit replaces: (old text, new text, every occurrence)."""
     edits = arguments.get("edits", arguments.get("edit"))
     listed = edits if isinstance(edits, list) else [edits] if isinstance(edits, dict) else [arguments]
     for item in listed:

@@ -41,6 +41,8 @@ class EvaluationRule:
     measures: str | None = None
     """A file, relative to the work directory, that is evaluated instead of the sources."""
     made_by: re.Pattern[str] | None = None
+    answer: re.Pattern[str] | None = None
+    """With a group `value`: what every right solution prints."""
     source: str = "evaluator"
     """Where the rule comes from."""
 
@@ -78,6 +80,7 @@ def _rule(entry: EvaluationEntry) -> EvaluationRule:
         compiled(entry.failed),
         entry.measures,
         compiled(entry.made_by),
+        compiled(entry.answer),
     )
 
 

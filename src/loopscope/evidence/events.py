@@ -1,0 +1,90 @@
+"""What was seen in a run's transcript, whichever kind it is: one list of commits, builds and evaluations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from loopscope.models import BuildSeen, EvaluationSeen, HarnessSupport, Moment
+from loopscope.transcripts.canonical import MAIN
+
+Place = tuple[int, int]
+"""Position of a call in the main thread, and order within it: what is before what."""
+_LAST = 1 << 40
+"""Order of what a subagent did: behind the command that started it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """What happened to files between two commits, as far as the transcript shows it."""
+
+    changes: int = 0
+    """How often the artifact was changed."""
+    files: tuple[str, ...] = ()
+    """Artifact files that were."""
+    records: tuple[str, ...] = ()
+    """Other files of the work directory that were written, all of which keep records."""
+    others: tuple[str, ...] = ()
+    """Other files of the work directory that were written."""
+    uncertain: str = ""
+    """A change of which it is not known what it did, in words; empty without one."""
+    seeds_only: bool = False
+    """The artifact was changed, and each change only gave a seed another number."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommitSeen:
+    """A commit that the transcript shows, and that happened or may have."""
+
+    at: Moment
+    sha: str
+    """As far as it is shown; else `m<message>.<order>`, which is no hash."""
+    hash_shown: bool
+    subject: str
+    message: str
+    state: str | None = None
+    """Of the artifact that it holds."""
+    kind: str | None = None
+    confirmed_by: str | None = None
+    """output, history, exit, none; None where the step itself says that it committed."""
+    reason: str = ""
+    """By what it is known."""
+    amend: bool = False
+    repeated_initial: bool = False
+    """An initial commit that was made again, after the repository was made anew."""
+    segment: Segment = Segment()
+    """Since the commit before."""
+
+    @property
+    def confirmed(self) -> bool:
+        """It surely happened."""
+        return self.confirmed_by != "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """Everything that a transcript shows."""
+
+    commits: tuple[CommitSeen, ...] = ()
+    builds: tuple[BuildSeen, ...] = ()
+    evaluations: tuple[EvaluationSeen, ...] = ()
+    tool_calls: int = 0
+    support: HarnessSupport = field(default_factory=HarnessSupport)
+    states: int | None = None
+    """How many different states there were."""
+    start: str | None = None
+    """The state that the run began with; None when the artifact is not followed."""
+    last: str | None = None
+    """The state that it ended with."""
+    last_certain: bool = False
+    order_checked: bool = True
+    warnings: tuple[str, ...] = ()
+    subagents: Mapping[str, int | None] = field(default_factory=dict)
+    """Thread to the position of the call in the main thread during which it ran; None when that is not known."""
+
+    def place(self, moment: Moment) -> Place | None:
+        """Where in the order of the main thread something happened; None when that is not known."""
+        if moment.thread == MAIN:
+            return moment.call, moment.order
+        call = self.subagents.get(moment.thread)
+        return None if call is None else (call, _LAST)

@@ -1,0 +1,74 @@
+"""The digest of everything that a run's evidence is made of, so that nothing is looked at twice."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+from loopscope.models import TaskFacts
+from loopscope.models.evaluator import Evaluator
+from loopscope.records import RunDir
+
+_ROOM = Path(__file__).parent
+_CODE = (_ROOM, _ROOM.parent / "transcripts", _ROOM.parent / "models" / "evidence.py")
+_READ = ("record.json", "canonical.json.zst", "transcript.json")
+_BLOCK = 1 << 20
+
+
+def digest(run: RunDir, facts: TaskFacts, prepared: frozenset[bytes], evaluator: Evaluator | None) -> str:
+    """sha256 over records, scores, transcript, task, evaluator and the code that reads them.
+
+    The repository is named by the commits of the record; its files are held against the manifest before.
+    """
+    whole = hashlib.sha256()
+
+    def add(name: str, *values: bytes) -> None:
+        for value in (name.encode("utf-8", "surrogateescape"), *values):
+            whole.update(len(value).to_bytes(8, "big"))
+            whole.update(value)
+
+    add("code", code_version().encode())
+    add("task", facts.model_dump_json().encode())
+    add("prepared", *sorted(prepared))
+    add("evaluator", evaluator.model_dump_json().encode() if evaluator else b"")
+    add("repository", b"yes" if (run.path / "repository").is_dir() else b"no")
+    for path in _files(run.path):
+        add(path.relative_to(run.path).as_posix(), _hash(path))
+    return whole.hexdigest()
+
+
+@cache
+def code_version() -> str:
+    """sha256 over the sources of the rooms that read evidence: changed code looks at every run anew."""
+    whole = hashlib.sha256()
+    for root in _CODE:
+        paths = sorted(root.rglob("*")) if root.is_dir() else [root]
+        for path in paths:
+            if path.suffix in (".py", ".yaml") and path.is_file():
+                name = path.relative_to(_ROOM.parent).as_posix()
+                whole.update(f"{name}\0{hashlib.sha256(path.read_bytes()).hexdigest()}\0".encode())
+    return whole.hexdigest()
+
+
+def _files(run: Path) -> Iterator[Path]:
+    for name in _READ:
+        if (run / name).is_file():
+            yield run / name
+    for folder in ("scores", "native"):
+        for place, directories, names in os.walk(run / folder):
+            directories.sort()
+            for name in sorted(names):
+                path = Path(place, name)
+                if path.is_file() and not path.is_symlink():
+                    yield path
+
+
+def _hash(path: Path) -> bytes:
+    whole = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(_BLOCK):
+            whole.update(block)
+    return whole.digest()

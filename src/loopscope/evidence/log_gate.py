@@ -1,0 +1,82 @@
+"""The proposal gate (Appendix C.1) for commits that only the transcript shows.
+
+The conditions are those of `gate`, on weaker witnesses: the followed artifact instead of trees, the files that were
+seen to be written, and reconstructed scores. What cannot be known keeps a commit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+
+from loopscope.evidence.events import CommitSeen
+from loopscope.evidence.gate import EPS, Decision, reads_as_bookkeeping
+
+
+def decide_log(commits: Sequence[CommitSeen], scores: Sequence[Decimal | None]) -> list[Decision]:
+    """Pass the commits of a transcript through the gate.
+
+    Args:
+        commits: in order.
+        scores: of each, reconstructed; None is missing.
+    """
+    replaced = _replaced(commits)
+    decisions: list[Decision] = []
+    previous: CommitSeen | None = None
+    last_score: Decimal | None = None
+    for position, (commit, score) in enumerate(zip(commits, scores, strict=True)):
+        if position in replaced:
+            decisions.append(Decision(False, f"{replaced[position]}; counted once, the last"))
+            continue
+        decision = _decide_one(commit, previous, score, last_score)
+        decisions.append(decision)
+        previous = commit
+        if decision.keep and score is not None:
+            last_score = score
+    return decisions
+
+
+def _replaced(commits: Sequence[CommitSeen]) -> dict[int, str]:
+    """Commits that were amended, and initial ones that were made again, with what replaced them."""
+    found: dict[int, str] = {}
+    initial: int | None = None
+    for position, commit in enumerate(commits):
+        before = next((at for at in range(position - 1, -1, -1) if at not in found), None)
+        if commit.amend and commit.confirmed and before is not None:
+            found[before] = f"amended in message {commit.at.message}"
+        if commit.kind == "initial":
+            if commit.repeated_initial and initial is not None and initial not in found:
+                found[initial] = f"the repository was made anew, and message {commit.at.message} begins it again"
+            initial = position
+    return found
+
+
+def _decide_one(
+    commit: CommitSeen, previous: CommitSeen | None, score: Decimal | None, last_score: Decimal | None
+) -> Decision:
+    part = commit.segment
+    if previous is None:
+        return Decision(True, "first commit")
+    if score is not None and last_score is not None and abs(score - last_score) > EPS:
+        return Decision(
+            True, f"its reconstructed score differs from the last retained one ({last_score:.4f} to {score:.4f})"
+        )
+    if commit.state is None or previous.state is None:
+        return Decision(True, "it is not known which state of the artifact it holds; uncertain commits stay")
+    if commit.state != previous.state:
+        what = f" ({_named(part.files)})" if part.files else ""
+        return Decision(True, f"the artifact differs from that of the commit before{what}")
+    if part.uncertain:
+        return Decision(True, f"{part.uncertain}; uncertain commits stay")
+    if part.others:
+        return Decision(True, f"files besides the records were written ({_named(part.others)})")
+    if not reads_as_bookkeeping(commit.message):
+        return Decision(
+            True, "changes no artifact, but its message does not read as bookkeeping; ambiguous commits stay"
+        )
+    what = f"only {_named(part.records)} was written" if part.records else "nothing was seen to be written"
+    return Decision(False, f"administrative: {what}, and the message reads as bookkeeping")
+
+
+def _named(paths: Sequence[str]) -> str:
+    return ", ".join(paths[:3]) + (f" and {len(paths) - 3} more" if len(paths) > 3 else "")

@@ -1,0 +1,152 @@
+"""Scores of states, made of the evaluations that a transcript shows. Never official, and told with their reasons."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
+
+from loopscope.evidence.events import CommitSeen, Seen
+from loopscope.models import BuildStatus, EvaluationSeen, EvaluationStatus, Grade, Reconstructed
+from loopscope.models.evaluator import EvaluationRole, Evaluator
+
+_NAMED = 5
+"""So many messages are named in a reason."""
+
+
+@dataclass(frozen=True)
+class StateScores:
+    """The scores of a run's states."""
+
+    seen: Seen
+    evaluator: Evaluator | None
+
+    @cached_property
+    def _by_state(self) -> dict[str, list[int]]:
+        found: dict[str, list[int]] = {}
+        for position, item in enumerate(self.seen.evaluations):
+            if item.state is not None and item.counted:
+                found.setdefault(item.state, []).append(position)
+        return found
+
+    def _of(self, state: str) -> list[tuple[int, EvaluationSeen]]:
+        return [(position, self.seen.evaluations[position]) for position in self._by_state.get(state, ())]
+
+    def reconstructed(self, state: str | None) -> Reconstructed | None:
+        """The score of a state: the median of what its evaluations are worth; None when none is known.
+
+        Evaluations that surely measured the state come before those that may have; a check that fails and never passes
+        makes the score that of a wrong solution.
+        """
+        if state is None or self.evaluator is None:
+            return None
+        worth = [(position, item) for position, item in self._of(state) if item.rewards]
+        worth = [pair for pair in worth if pair[1].certain] or worth
+        wrong = self._wrong(state, worth)
+        chosen = wrong or worth
+        rewards = sorted(reward for _, item in chosen for reward in item.rewards)
+        if not rewards:
+            return None
+        why = (
+            "wrong by its own check" if wrong else f"median of {len(rewards)} rewards" if rewards[1:] else "one reward"
+        )
+        values = [str(value) for _, item in chosen for value in item.raw][:_NAMED]
+        measured = f", {' '.join(values)} {self.evaluator.unit}".rstrip() if values and not wrong else ""
+        sure = "" if all(item.certain for _, item in chosen) else "; its state is not certain"
+        return Reconstructed(
+            value=rewards[(len(rewards) - 1) // 2],
+            low=rewards[0],
+            high=rewards[-1],
+            evaluations=tuple(position for position, _ in chosen),
+            reason=f"{why} ({_messages([item for _, item in chosen])}{measured}){sure}",
+        )
+
+    def _wrong(self, state: str, worth: list[tuple[int, EvaluationSeen]]) -> list[tuple[int, EvaluationSeen]]:
+        """The failed checks of a state that no check passed."""
+        certain = any(item.certain for _, item in worth)
+        checks = [
+            pair for pair in self._of(state) if pair[1].role == EvaluationRole.CHECK and pair[1].certain >= certain
+        ]
+        if any(item.status is EvaluationStatus.RESULT for _, item in checks):
+            return []
+        return [pair for pair in checks if pair[1].rewards]
+
+    def grade(self, commit: CommitSeen, made: Reconstructed | None, claimed: Decimal | None) -> Grade:
+        """How well a commit's score is known."""
+        if made is None:
+            parts = commit.state is not None and any(
+                item.role == EvaluationRole.PART and item.status is EvaluationStatus.RESULT
+                for _, item in self._of(commit.state)
+            )
+            return Grade.PROXY if parts or claimed is not None else Grade.MISSING
+        return Grade.CONFIRMED if commit.confirmed and self._sure(made) else Grade.INFERRED
+
+    def _sure(self, made: Reconstructed) -> bool:
+        return self.seen.order_checked and all(self.seen.evaluations[at].certain for at in made.evaluations)
+
+    def delivered(self, state: str | None) -> tuple[bool | None, str]:
+        """g of Appendix C.3 for a state, and what shows it."""
+        if state is None:
+            return None, "it is not known which state of the artifact it holds"
+        ran = [item for _, item in self._of(state) if item.role != EvaluationRole.PART]
+        ran = [item for item in ran if item.certain] or ran
+        passed = [item for item in ran if item.status is EvaluationStatus.RESULT]
+        failed = [item for item in ran if item.status is EvaluationStatus.FAILED]
+        checks = [item for item in passed if item.role == EvaluationRole.CHECK]
+        wrong = [item for item in failed if item.role == EvaluationRole.CHECK]
+        if wrong and not checks:
+            return False, f"its check failed ({_messages(wrong)})"
+        if passed and len(passed) > len(failed):
+            what = "its verdict is right" if len(checks) == len(passed) else "it gave a result"
+            return True, f"{what} ({_messages(passed)})"
+        if failed:
+            return False, f"its evaluation failed ({_messages(failed)})"
+        builds = [item for item in self.seen.builds if item.counted and item.state == state]
+        clean = [item for item in builds if item.status is BuildStatus.SUCCEEDED]
+        if clean:
+            return False, f"it builds (message {clean[-1].at.message}), and no evaluation of it gave a result"
+        broken = [item for item in builds if item.status is BuildStatus.CODE_FAILURE]
+        if broken:
+            return False, f"it does not build (message {broken[-1].at.message})"
+        return None, "nothing was seen to be built or evaluated on its state"
+
+    def final(self) -> tuple[Reconstructed | None, Grade]:
+        """The score of the state that the run ended with, committed or not.
+
+        Where a file is measured that a program makes, the last evaluation tells what that file is worth, whatever
+        became of the sources since.
+        """
+        state, certain = self.seen.last, self.seen.last_certain
+        if self.evaluator is not None and any(entry.measures for entry in self.evaluator.evaluations):
+            scored = [item for item in self.seen.evaluations if item.counted and item.rewards]
+            state, certain = (scored[-1].state if scored else None), False
+        made = self.reconstructed(state)
+        if made is None:
+            return None, Grade.MISSING
+        return made, Grade.CONFIRMED if certain and self._sure(made) else Grade.INFERRED
+
+    def noise_band(self) -> Decimal | None:
+        """Largest spread of rewards among equal states that were evaluated more than once with the same command.
+
+        A check that passes and fails on one state moves its reward between nothing and what it is worth.
+        """
+        groups: dict[tuple[str, str], list[EvaluationSeen]] = {}
+        for item in self.seen.evaluations:
+            if item.counted and item.certain and item.state is not None:
+                groups.setdefault((item.state, item.command), []).append(item)
+        spreads: list[Decimal] = []
+        for (state, _), items in groups.items():
+            rewards = [reward for item in items for reward in item.rewards]
+            if {item.status for item in items} >= {EvaluationStatus.RESULT, EvaluationStatus.FAILED} and rewards:
+                rewards += [reward for _, item in self._of(state) if item.certain for reward in item.rewards]
+            if len(rewards) > 1:
+                spreads.append(max(rewards) - min(rewards))
+        return max(spreads, default=None)
+
+
+def _messages(items: Sequence[EvaluationSeen]) -> str:
+    shown = list(dict.fromkeys(item.result_message or item.at.message for item in items))
+    named = ", ".join(str(message) for message in shown[:_NAMED])
+    more = f" and {len(shown) - _NAMED} more" if len(shown) > _NAMED else ""
+    return f"message{'s' if len(shown) > 1 else ''} {named}{more}"

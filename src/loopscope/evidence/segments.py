@@ -1,0 +1,172 @@
+"""What happened to files between two commits: which were written, whether it is known what that did, and seeds."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from loopscope.evidence.artifact.edits import patched_files, refused, replacements
+from loopscope.evidence.artifact.scope import ArtifactScope
+from loopscope.evidence.artifact.timeline import Place, StateChange, Timeline
+from loopscope.evidence.events import Segment
+from loopscope.evidence.gate import Artifact, is_administrative
+from loopscope.evidence.seeds import only_seeds
+from loopscope.evidence.shell.calls import ShellCall, written_files
+from loopscope.evidence.shell.commands import SimpleCommand
+from loopscope.evidence.shell.git import git_call
+from loopscope.transcripts.canonical import Call, ToolKind
+
+_MOVES = frozenset(["cp", "mv", "install", "ln", "touch"])
+_REMOVES = frozenset(["rm", "truncate", "patch"])
+_INTERPRETER = re.compile(r"(?:python|pypy|perl|ruby|node)[\d.]*\Z")
+_WRITES = re.compile(r"open\([^)\n]*['\"][wax]|write_text|write_bytes|\.rename\(|shutil\.|os\.remove|writeFile|unlink")
+_NAMES_FILE = re.compile(r"['\"]([\w./~-]+\.\w{1,6})['\"]")
+_SED = re.compile(r"s([/|#,@!])((?:(?!\1).)*)\1((?:(?!\1).)*)\1")
+_NOTHING = Artifact()
+
+
+@dataclass
+class _Draft:
+    records: dict[str, None] = field(default_factory=dict)
+    others: dict[str, None] = field(default_factory=dict)
+    uncertain: str = ""
+
+
+def segments(
+    calls: Sequence[Call],
+    shells: Sequence[ShellCall],
+    timeline: Timeline,
+    scope: ArtifactScope,
+    cuts: Sequence[Place],
+) -> list[Segment]:
+    """One for each cut, which ends it.
+
+    Args:
+        calls: of a thread.
+        shells: its shell calls.
+        timeline: of its artifact.
+        scope: which files are the artifact.
+        cuts: places of commits, in order.
+    """
+    drafts = [_Draft() for _ in cuts]
+    by_position = {shell.position: shell for shell in shells}
+    for position, call in enumerate(calls):
+        if not cuts or position > cuts[-1][0]:
+            break
+        shell = by_position.get(position)
+        if shell is None:
+            at = bisect_left(cuts, (position, -1))
+            if at < len(cuts):
+                for path in _tool_writes(call):
+                    _note(drafts[at], path, scope)
+            continue
+        for command in shell.script.commands:
+            at = bisect_left(cuts, (position, command.order))
+            if at < len(cuts) and command.function is None:
+                _note_command(drafts[at], command, scope)
+    changes: list[list[StateChange]] = [[] for _ in cuts]
+    for change in timeline.changes:
+        at = bisect_left(cuts, (change.position, change.order))
+        if at < len(cuts):
+            changes[at].append(change)
+    return [_segment(draft, made, calls, by_position) for draft, made in zip(drafts, changes, strict=True)]
+
+
+def _segment(draft: _Draft, changes: list[StateChange], calls: Sequence[Call], shells: dict[int, ShellCall]) -> Segment:
+    vague = next((item for item in changes if not item.exact and not item.returned), None)
+    uncertain = draft.uncertain
+    if vague is not None and not uncertain:
+        uncertain = f"message {vague.index}: {vague.reason}, and what that made of it is not known"
+    return Segment(
+        changes=len(changes),
+        files=tuple(dict.fromkeys(name for item in changes for name in item.files)),
+        records=tuple(draft.records),
+        others=tuple(draft.others),
+        uncertain=uncertain,
+        seeds_only=bool(changes) and all(_changes_seed(item, calls, shells) for item in changes),
+    )
+
+
+def _tool_writes(call: Call) -> Iterator[str]:
+    if call.kind in (ToolKind.EDIT, ToolKind.WRITE) and call.path and not refused(call):
+        yield posixpath.normpath(call.path)
+    elif call.kind is ToolKind.PATCH and not refused(call):
+        for path, _ in patched_files(call):
+            yield posixpath.normpath(path)
+
+
+def _note_command(draft: _Draft, command: SimpleCommand, scope: ArtifactScope) -> None:
+    for path in written_files(command):
+        _note(draft, path, scope)
+    program, plain = command.program, [item for item in command.arguments if not item.startswith("-")]
+    git = git_call(command)
+    if git is not None and git.verb in ("rm", "mv"):
+        _note_all(draft, command, git.paths, scope)
+    elif program in _MOVES:
+        _note_all(draft, command, plain if program == "mv" else plain[-1:], scope)
+    elif program in _REMOVES:
+        _note_all(draft, command, plain, scope)
+    elif program == "sed" and any(re.match(r"-\w*i|--in-place", item) for item in command.arguments):
+        scripted = any(item in ("-e", "-f", "--expression") for item in command.arguments)
+        _note_all(draft, command, plain if scripted else plain[1:], scope)
+    elif _INTERPRETER.match(program):
+        _note_script(draft, command, scope)
+
+
+def _note_script(draft: _Draft, command: SimpleCommand, scope: ArtifactScope) -> None:
+    """A program that is given on the spot and writes files: which, by the names in its text."""
+    given = [word for option, word in zip(command.arguments, command.arguments[1:], strict=False) if option == "-c"]
+    text = command.stdin_text or " ".join(given)
+    if not _WRITES.search(text):
+        return
+    names = _NAMES_FILE.findall(text)
+    for name in names:
+        _note(draft, command.path(name), scope)
+    if not names:
+        draft.uncertain = draft.uncertain or f"a script of `{command.program}` writes files that it does not name"
+
+
+def _note_all(draft: _Draft, command: SimpleCommand, names: Sequence[str], scope: ArtifactScope) -> None:
+    for name in names:
+        _note(draft, command.path(name), scope)
+
+
+def _note(draft: _Draft, path: str | None, scope: ArtifactScope) -> None:
+    if path is None or scope.name(path) is not None:
+        return
+    name = _relative(path, scope)
+    if name is None:
+        return
+    kept = draft.records if is_administrative(name.encode("utf-8", "surrogatepass"), _NOTHING) else draft.others
+    kept[name] = None
+
+
+def _relative(path: str, scope: ArtifactScope) -> str | None:
+    """A path as the repository would name it; None for one outside the work directory, or for what git ignores."""
+    if scope.root is not None and path.startswith(scope.root.rstrip("/") + "/"):
+        path = path[len(scope.root.rstrip("/")) + 1 :]
+    elif path.startswith(("/", "~", "..")):
+        found = re.match(r"/.*?/app/(.+)", path)
+        if found is None or scope.root is not None:
+            return None
+        path = found[1]
+    return path.removeprefix("app/")
+
+
+def _changes_seed(change: StateChange, calls: Sequence[Call], shells: dict[int, ShellCall]) -> bool:
+    """Whether a change only gave a seed another number."""
+    call = calls[change.position]
+    if call.kind is ToolKind.EDIT:
+        pairs = [(old, new) for old, new, _ in replacements(call.arguments)]
+        return bool(pairs) and all(only_seeds(old, new) for old, new in pairs)
+    shell = shells.get(change.position)
+    if shell is None or not 0 <= change.order < len(shell.script.commands):
+        return False
+    command = shell.script.commands[change.order]
+    if command.program != "sed":
+        return False
+    pairs = [(old, new) for item in command.arguments for _, old, new in _SED.findall(item)]
+    return bool(pairs) and all(only_seeds(old.replace("\\", ""), new.replace("\\", "")) for old, new in pairs)

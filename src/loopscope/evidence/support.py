@@ -1,0 +1,60 @@
+"""How the harness's own tools were used, the same classes for every harness."""
+
+from __future__ import annotations
+
+import orjson
+
+from loopscope.evidence.artifact.edits import refused
+from loopscope.models import HarnessSupport
+from loopscope.transcripts.canonical import Call, MarkKind, ToolKind, Transcript
+
+_EDITS = (ToolKind.EDIT, ToolKind.WRITE, ToolKind.PATCH)
+
+
+def support(transcript: Transcript) -> HarnessSupport:
+    """Counts over all threads."""
+    failed = changed = 0
+    for thread in transcript.threads:
+        one, two = _failures(transcript.calls_of(thread))
+        failed, changed = failed + one, changed + two
+    return HarnessSupport(
+        plan_calls=sum(call.kind is ToolKind.PLAN for call in transcript.calls),
+        failed_calls=failed,
+        failed_then_changed=changed,
+        compactions=len(transcript.marks_of(MarkKind.COMPACTION)),
+        resumes=len(transcript.marks_of(MarkKind.RESUME)),
+        subagents=len(transcript.threads) - 1,
+        background=sum(call.kind is ToolKind.SHELL and call.background is not None for call in transcript.calls),
+    )
+
+
+def did_fail(call: Call) -> bool:
+    """Whether the log says that a call failed, or that the harness refused it."""
+    result = call.result
+    if result is None:
+        return False
+    if result.is_error is True or (result.exit_code or 0) != 0:
+        return True
+    return call.kind in _EDITS and refused(call)
+
+
+def _failures(calls: tuple[Call, ...]) -> tuple[int, int]:
+    """(failed calls, those that the same tool was called again for with other arguments before any tool succeeded)."""
+    failed = changed = 0
+    waiting: dict[str, list[bytes]] = {}
+    for call in calls:
+        mine = waiting.get(call.tool)
+        if mine:
+            given = _arguments(call)
+            changed += sum(other != given for other in mine)
+            waiting[call.tool] = [other for other in mine if other == given]
+        if did_fail(call):
+            failed += 1
+            waiting.setdefault(call.tool, []).append(_arguments(call))
+        else:
+            waiting.clear()
+    return failed, changed
+
+
+def _arguments(call: Call) -> bytes:
+    return orjson.dumps(dict(call.arguments), option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS, default=str)
