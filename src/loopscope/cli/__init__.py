@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 from importlib.metadata import version
 from typing import Annotated
@@ -13,7 +12,9 @@ from loopscope.cli import reading, running
 from loopscope.cli.console import Exit, err, out
 from loopscope.cli.demonstration import demo
 from loopscope.cli.doctor import doctor
+from loopscope.cli.explaining import explain
 from loopscope.cli.importing import import_
+from loopscope.cli.signals import listen
 from loopscope.cli.status import status
 from loopscope.cli.study import study_app
 
@@ -30,6 +31,7 @@ app.command()(running.score)
 app.command()(status)
 app.command("import")(import_)
 app.command()(reading.analyze)
+app.command()(explain)
 app.command()(reading.report)
 app.add_typer(study_app, name="study")
 app.add_typer(reading.tasks_app, name="tasks")
@@ -51,9 +53,9 @@ def _main(
 
 
 def main() -> None:
-    """Entry point of the command. Being told to end (`docker stop`, a batch system) stops as Ctrl-C does."""
-    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+    """The command, once it is loaded (`loopscope.command`)."""
     try:
+        listen()
         app()
     except KeyboardInterrupt:  # before or after a verb's own care for it
         err.print("stopped")

@@ -1,0 +1,92 @@
+"""The run as a whole: its final score, its counts, what it used."""
+
+from __future__ import annotations
+
+from loopscope.analysis.explain.figures import call, exactly, step, term
+from loopscope.analysis.explain.model import ScoreTold, Step
+from loopscope.analysis.explain.rows import Told
+from loopscope.analysis.explain.scores import score_told
+from loopscope.models.evaluator import Evaluator
+
+
+def final_score(told: Told, evaluator: Evaluator | None) -> ScoreTold:
+    """The final score and what it is made of."""
+    run = told.run
+    return score_told(
+        run.final_scored, run.final, run.evidence.final, run.evidence, evaluator, table="runs", name="final_score"
+    )
+
+
+def counts(told: Told) -> tuple[Step, ...]:
+    """Spread of the final score, the best checkpoint, and how many there are."""
+    run = told.run
+    rewards = run.final.rewards if run.final else ()
+    spread = run.final.spread if run.final else None
+    steps = [value for row in run.rows if (value := row.value) is not None]
+    return (
+        step(
+            "final_spread",
+            spread,
+            "largest minus smallest reward of the final state",
+            f"{term(rewards[-1])} - {term(rewards[0])}" if rewards else None,
+            note="" if spread is not None else "fewer than two official verifications gave a reward",
+            table="runs",
+        ),
+        step(
+            "best_step_score",
+            max(steps, default=None),
+            "highest score of any commit, removed ones too",
+            call("max", steps) if steps else None,
+            note="" if steps else "no commit has a score",
+            table="runs",
+        ),
+        step("n_commits", len(run.rows), "commits", table="runs"),
+        step(
+            "n_checkpoints",
+            len(told.canonical),
+            "commits that passed the proposal gate",
+            f"{len(run.rows)} - {len(run.rows) - len(told.canonical)}",
+            table="runs",
+        ),
+    )
+
+
+def usage(told: Told) -> tuple[Step, ...]:
+    """Tokens, money, time and interaction steps, each with its source."""
+    record = told.run.record
+    used, times, imported = record.usage, record.timings, record.imported
+    parts = [
+        count for count in (used.input_uncached, used.cache_read, used.cache_write, used.output) if count is not None
+    ]
+    named = {
+        "input_uncached": used.input_uncached,
+        "cache_read": used.cache_read,
+        "cache_write": used.cache_write,
+        "output": used.output,
+    }
+    unknown = [name for name, count in named.items() if count is None]
+    source = {"none": "the agent calls no model, so all counts are truly 0"}.get(used.source, f"source: {used.source}")
+    if imported is not None:
+        source = f"source: {imported.usage_source} of the log, {imported.usage_completeness}"
+    gaps = f"; not stated: {', '.join(unknown)}" if unknown else ""
+    claimed = imported.claimed_cost_usd if imported is not None else None
+    claim = f"; the log claims {exactly(claimed)}" if claimed is not None else ""
+    return (
+        step(
+            "tokens",
+            used.tokens,
+            "input_uncached + cache_read + cache_write + output",
+            " + ".join(map(str, parts)),
+            note=source + gaps,
+            table="runs",
+        ),
+        step("cost_usd", used.cost_usd, "US dollars, as the source says", note=source + claim, table="runs"),
+        step("agent_sec", times.agent_sec, "seconds of the agent's own run", note="record.json", table="runs"),
+        step(
+            "duration_sec",
+            times.total_sec,
+            "seconds from the try's start to its record",
+            note="record.json",
+            table="runs",
+        ),
+    )
