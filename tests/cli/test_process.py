@@ -13,7 +13,18 @@ import pytest
 from cli_study import error_line, scripted, write_study
 from toy_study import START
 
-LOOPSCOPE = [sys.executable, "-c", "from loopscope.cli import main; main()"]
+START_CODE = "from loopscope.command import main; main()"
+IGNORING = (
+    "import os, signal, sys; signal.signal(int(sys.argv[1]), signal.SIG_IGN); os.execv(sys.argv[2], sys.argv[2:])"
+)
+EARLY = """
+import os, signal, sys
+class Loading:  # while the verbs are loaded
+    def find_spec(self, name, path, target=None):
+        if name == "loopscope.cli.console":
+            os.kill(os.getpid(), int(sys.argv[1]))
+sys.meta_path.insert(0, Loading())
+"""
 pytestmark = pytest.mark.sandbox
 
 
@@ -24,9 +35,11 @@ def start(tmp_path):
         "PYTHONPATH": str(Path(__file__).parents[1] / "support"),
     }
 
-    def begin(*args: str) -> subprocess.Popen[str]:
-        pipe = subprocess.PIPE
-        return subprocess.Popen([*LOOPSCOPE, *args], cwd=tmp_path, env=env, stdout=pipe, stderr=pipe, text=True)
+    def begin(*args: str, ignored: int | None = None, code: str = START_CODE) -> subprocess.Popen[str]:
+        pipe, argv = subprocess.PIPE, [sys.executable, "-c", code, *args]
+        if ignored is not None:  # as `nohup` and a shell's `&` have it
+            argv = [sys.executable, "-c", IGNORING, str(ignored), *argv]
+        return subprocess.Popen(argv, cwd=tmp_path, env=env, stdout=pipe, stderr=pipe, text=True)
 
     return begin
 
@@ -40,10 +53,31 @@ def test_a_failure_is_exit_code_1_and_json_stands_alone(start, tmp_path):
     assert "Traceback" not in errors
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_control_c_or_being_told_to_end_leaves_a_study_that_goes_on(cli, start, tmp_path, number):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_to_be_stopped_while_it_is_loaded_costs_one_line(start, number):
+    process = start(str(number.value), code=EARLY + START_CODE)
+    output, errors = process.communicate()
+    assert (process.returncode, output, errors) == (130, "", "stopped\n")
+
+
+@pytest.mark.parametrize("ignored", [signal.SIGINT, signal.SIGHUP])
+def test_what_the_caller_ignores_does_not_stop_a_study(start, tmp_path, ignored):
+    write_study(tmp_path, [scripted("one", START), scripted("two", START)], concurrency=1)
+    process = start("run", "s.yaml", "--no-score", ignored=ignored.value)
+    for line in process.stderr:
+        if line.startswith("rollout 1/2"):
+            process.send_signal(ignored)
+    assert process.wait() == 0
+    assert len(list((tmp_path / "s/runs").iterdir())) == 2
+
+
+@pytest.mark.parametrize(
+    ("number", "ignored"),
+    [(signal.SIGINT, None), (signal.SIGTERM, signal.SIGINT), (signal.SIGHUP, None)],
+)
+def test_control_c_or_being_told_to_end_leaves_a_study_that_goes_on(cli, start, tmp_path, number, ignored):
     write_study(tmp_path, [scripted("quick", START), scripted("slow", START, "echo begun; sleep 1000")])
-    process = start("run", "s.yaml")
+    process = start("run", "s.yaml", ignored=ignored)
     for line in process.stderr:
         if line.startswith("rollout 1/2"):
             assert "another loopscope is running this study" in error_line(cli("run", "s.yaml", check=2))
