@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 
 from loopscope.evidence.claims import claimed
-from loopscope.evidence.events import CommitSeen, Seen
+from loopscope.evidence.events import CommitSeen, Place, Seen
 from loopscope.evidence.gate import Decision
 from loopscope.evidence.joining import Joined, join, with_checkpoints
 from loopscope.evidence.log_gate import decide_log
@@ -24,7 +24,7 @@ def from_log(run: RunDir, log: RunLog | None, evaluator: Evaluator | None) -> Ru
         return RunEvidence(run_id=run.run_id, checkpoints=(), transcript_matched=False)
     seen = log.seen
     scores = StateScores(seen, evaluator)
-    made = [scores.reconstructed(commit.state) for commit in seen.commits]
+    made = [scores.reconstructed(commit.state, _next(seen, position)) for position, commit in enumerate(seen.commits)]
     decisions = decide_log(seen.commits, [item.value if item else None for item in made])
     names = [commit.sha for commit in seen.commits]
     kept = [decision.keep for decision in decisions]
@@ -54,6 +54,11 @@ def from_log(run: RunDir, log: RunLog | None, evaluator: Evaluator | None) -> Ru
         order_checked=seen.order_checked,
         support=seen.support,
     )
+
+
+def _next(seen: Seen, position: int) -> Place | None:
+    following = seen.commits[position + 1 : position + 2]
+    return seen.place(following[0].at) if following else None
 
 
 def _checkpoint(

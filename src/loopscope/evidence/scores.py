@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 
-from loopscope.evidence.events import CommitSeen, Seen
+from loopscope.evidence.events import CommitSeen, Place, Seen
 from loopscope.models import BuildStatus, EvaluationSeen, EvaluationStatus, Grade, Reconstructed
 from loopscope.models.evaluator import EvaluationRole, Evaluator
 
@@ -33,18 +33,28 @@ class StateScores:
     def _of(self, state: str) -> list[tuple[int, EvaluationSeen]]:
         return [(position, self.seen.evaluations[position]) for position in self._by_state.get(state, ())]
 
-    def reconstructed(self, state: str | None) -> Reconstructed | None:
+    @cached_property
+    def _measures_file(self) -> bool:
+        """What is measured is a file that a program makes: one state of the sources may make better and better ones."""
+        return self.evaluator is not None and any(entry.measures for entry in self.evaluator.evaluations)
+
+    def reconstructed(self, state: str | None, until: Place | None = None) -> Reconstructed | None:
         """The score of a state: the median of what its evaluations are worth; None when none is known.
 
         Evaluations that surely measured the state come before those that may have; a check that fails and never passes
-        makes the score that of a wrong solution.
+        makes the score that of a wrong solution. Where a file is measured, the last evaluation counts that gave a
+        result, since the file may have changed in between.
+
+        Args:
+            state: of the artifact.
+            until: for a measured file, the place of the next commit: the file as it was by then.
         """
         if state is None or self.evaluator is None:
             return None
         worth = [(position, item) for position, item in self._of(state) if item.rewards]
         worth = [pair for pair in worth if pair[1].certain] or worth
         wrong = self._wrong(state, worth)
-        chosen = wrong or worth
+        chosen = wrong or (self._latest(worth, until) if self._measures_file else worth)
         rewards = sorted(reward for _, item in chosen for reward in item.rewards)
         if not rewards:
             return None
@@ -61,6 +71,11 @@ class StateScores:
             evaluations=tuple(position for position, _ in chosen),
             reason=f"{why} ({_messages([item for _, item in chosen])}{measured}){sure}",
         )
+
+    def _latest(self, worth: list[tuple[int, EvaluationSeen]], until: Place | None) -> list[tuple[int, EvaluationSeen]]:
+        given = [pair for pair in worth if pair[1].status is EvaluationStatus.RESULT] or worth
+        early = [pair for pair in given if until is None or (self.seen.place(pair[1].at) or until) < until]
+        return early[-1:] or given[:1]
 
     def _wrong(self, state: str, worth: list[tuple[int, EvaluationSeen]]) -> list[tuple[int, EvaluationSeen]]:
         """The failed checks of a state that no check passed."""
@@ -118,7 +133,7 @@ class StateScores:
         became of the sources since.
         """
         state, certain = self.seen.last, self.seen.last_certain
-        if self.evaluator is not None and any(entry.measures for entry in self.evaluator.evaluations):
+        if self._measures_file:
             scored = [item for item in self.seen.evaluations if item.counted and item.rewards]
             state, certain = (scored[-1].state if scored else None), False
         made = self.reconstructed(state)
@@ -129,8 +144,11 @@ class StateScores:
     def noise_band(self) -> Decimal | None:
         """Largest spread of rewards among equal states that were evaluated more than once with the same command.
 
-        A check that passes and fails on one state moves its reward between nothing and what it is worth.
+        A check that passes and fails on one state moves its reward between nothing and what it is worth. Where a file
+        is measured, nobody can tell noise from progress.
         """
+        if self._measures_file:
+            return None
         groups: dict[tuple[str, str], list[EvaluationSeen]] = {}
         for item in self.seen.evaluations:
             if item.counted and item.certain and item.state is not None:
