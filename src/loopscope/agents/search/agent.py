@@ -16,6 +16,7 @@ from pydantic import Field
 
 from loopscope.agents.atif import TranscriptWriter
 from loopscope.agents.search.loop import Progress, SearchLoop
+from loopscope.agents.search.plant import Plant, PlantedLoop, PlantedTruth
 from loopscope.agents.search.reading import Reading, read_instruction
 from loopscope.agents.search.workspace import Workspace
 from loopscope.models.annotation import PROBLEM_KEY
@@ -34,6 +35,8 @@ class SearchOptions(AgentOptions):
     """Proposals at most."""
     budget_sec: float | None = Field(default=None, gt=0)
     """Wall clock in seconds; by default what the instruction grants, else until cancelled."""
+    plant: Plant | None = None
+    """Habits of known strength, for studies of the measures themselves; what was planted is told in `plant.json`."""
 
 
 class SearchAgent(BaseAgent):
@@ -72,6 +75,7 @@ class SearchAgent(BaseAgent):
         started = time.monotonic()
         context.n_input_tokens = context.n_cache_tokens = context.n_output_tokens = 0
         context.cost_usd = 0.0
+        told: PlantedTruth | None = None
         transcript = TranscriptWriter(
             self.logs_dir / "trajectory.json", self.name(), self.version(), self.session_id, instruction
         )
@@ -88,9 +92,17 @@ class SearchAgent(BaseAgent):
             await workspace.load(reading.editable)
             budget = self._options.budget_sec or (reading.budget_sec and _SHARE_OF_BUDGET * reading.budget_sec)
             deadline = started + budget if budget else None
-            await SearchLoop(workspace, reading, self._options.seed, self._options.rounds, deadline, report).run()
+            options, plant = self._options, self._options.plant
+            if plant is None:
+                loop = SearchLoop(workspace, reading, options.seed, options.rounds, deadline, report)
+            else:
+                loop = PlantedLoop(workspace, reading, options.seed, options.rounds, deadline, report, plant=plant)
+                told = loop.truth
+            await loop.run()
         finally:
             transcript.flush()
+            if told:
+                told.write(self.logs_dir / "plant.json")
 
     async def _read(self, instruction: str, workspace: Workspace) -> Reading:
         workdir = (await workspace.probe("pwd")).strip()

@@ -83,6 +83,12 @@ class SearchLoop:
     deadline: float | None
     report: Callable[[Progress], None]
     progress: Progress = field(default_factory=Progress)
+    proposer: Proposer = field(init=False)
+    _rng: random.Random = field(init=False)
+    _baseline_value: float = field(init=False, default=-math.inf)
+
+    def __post_init__(self) -> None:
+        self.proposer, self._rng = Proposer(self.seed), random.Random(self.seed + 1)
 
     async def run(self) -> None:
         """Everything from the hardware entry to the last commit."""
@@ -92,32 +98,41 @@ class SearchLoop:
         best = await self._baseline()
         if best is None:
             return
-        proposer, rng = Proposer(self.seed), random.Random(self.seed + 1)
-        proposer.known(best.files)
-        current, baseline = best, best.value
+        self.proposer.known(best.files)
+        current, self._baseline_value = best, best.value
         while not (reason := self._reason_to_stop()):
-            proposal = proposer.propose(current.files)
+            started = time.monotonic()
+            proposal = await self._choose(current, best)
             if proposal is None:
                 if current is best:
                     reason = "nothing is left to try"
                     break
                 current = best
                 continue
-            started = time.monotonic()
             candidate = await self._round(proposal, current, best)
-            proposer.learn(
-                proposal,
-                gain=candidate.value > current.value,
-                notable=not math.isfinite(baseline)
-                or candidate.value - current.value > _NOTABLE * (best.value - baseline),
-                inert=candidate.value == current.value,
-                failed=candidate.measured is None,
-            )
-            setting = all(move.is_setting for move in proposal.moves)
-            current, best = self._next(candidate, current, best, setting, rng)
+            self._learn(proposal, candidate, current, best)
+            current, best = self._next(candidate, current, best, all(move.is_setting for move in proposal.moves))
             self.progress.slowest_round = max(self.progress.slowest_round, time.monotonic() - started)
             self.report(self.progress)
         await self._finish(best, reason)
+
+    async def _choose(self, current: State, best: State) -> Proposal | None:
+        """What the next round commits; None when nothing is left to try from the current state."""
+        return self.proposer.propose(current.files)
+
+    async def _before_commit(self, proposal: Proposal) -> None:
+        """Called with the proposal in the work dir, before it is committed."""
+
+    def _learn(self, proposal: Proposal, candidate: State, base: State, best: State) -> None:
+        """Give the proposer the verdict on a proposal that was made from `base`."""
+        gained = candidate.value - base.value
+        self.proposer.learn(
+            proposal,
+            gain=candidate.value > base.value,
+            notable=not math.isfinite(self._baseline_value) or gained > _NOTABLE * (best.value - self._baseline_value),
+            inert=candidate.value == base.value,
+            failed=candidate.measured is None,
+        )
 
     async def _baseline(self) -> State | None:
         """Measure the untouched files, twice for the noise. None: the environment is broken, and that is reported."""
@@ -150,7 +165,8 @@ class SearchLoop:
         """Put the change on its base, commit, then measure and journal."""
         number = self.progress.rounds = self.ws.round = self.progress.rounds + 1
         await self.ws.write(base.files, StepKind.RESTORE, f"back to the state of round {base.round}")
-        await self.ws.write(proposal.files, StepKind.EDIT, proposal.change)
+        await self.ws.write(proposal.files, StepKind.EDIT if proposal.moves else StepKind.RESTORE, proposal.change)
+        await self._before_commit(proposal)
         await self.ws.commit(f"round {number}: change={_line(proposal.change)} hypothesis={_line(proposal.hypothesis)}")
         measured, outcome = await self._measure()
         results = [f"score {measured.text}" if measured else outcome.status.value]
@@ -166,9 +182,7 @@ class SearchLoop:
         await self.ws.journal(journal.round_entry(number, proposal, commands, results, decision))
         return candidate
 
-    def _next(
-        self, candidate: State, current: State, best: State, setting: bool, rng: random.Random
-    ) -> tuple[State, State]:
+    def _next(self, candidate: State, current: State, best: State, setting: bool) -> tuple[State, State]:
         """Which state to go on from, and the best one."""
         if candidate.value > best.value:
             self.progress.gains += 1
@@ -181,7 +195,7 @@ class SearchLoop:
             return candidate, best
         if current.value < best.value:
             return (best if self.progress.stale > _EXPLORE_UNTIL else current), best
-        if candidate.measured and rng.random() < self._chance(candidate, best, setting):
+        if candidate.measured and self._rng.random() < self._chance(candidate, best, setting):
             self.progress.stale = 0
             return candidate, best
         return (best if self.progress.stale > 2 * _EXPLORE_UNTIL else current), best

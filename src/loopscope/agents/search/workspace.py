@@ -21,7 +21,10 @@ JOURNAL = "output/journal.md"
 MAX_FILE = 1_000_000
 """Bytes of a file that is still worth mutating."""
 _GRACE_SEC = 10
+_KILLED = 124
+"""Exit code of a command that was stopped at its timeout."""
 _UPLOAD = "/tmp/.edit"  # noqa: S108 - in the sandbox, whose /tmp is private
+_ASIDE = "/tmp/.aside"  # noqa: S108 - the same
 
 _ENV = GIT_ENV | {"PYTHONDONTWRITEBYTECODE": "1"}
 """Python takes a cached module for fresh when its source has the same size and second: two quick edits of a digit."""
@@ -78,6 +81,24 @@ class Workspace:
         result = await self._environment.exec(command, env=GIT_ENV, timeout_sec=60)
         return (result.stdout or "") if result.return_code == 0 else ""
 
+    async def aside(self, files: Mapping[str, bytes], command: str, timeout_sec: float) -> tuple[str, int]:
+        """Output and exit code of a command run on a copy of the work dir in which the editable files are these.
+
+        The work dir stays as it is. To the transcript it is a look at something else: its kind is `inspect`, the
+        command as a whole succeeds, and what was printed went to a file.
+        """
+        await self.probe(f"rm -rf {_ASIDE} && cp -a . {_ASIDE}")
+        for name in sorted(files):
+            if self.files.get(name) != files[name]:
+                await self._put(name, files[name], append=False, folder=_ASIDE)
+        await self.bash(
+            f"(cd {_ASIDE} && {command}) >{_ASIDE}.out 2>&1; echo $? >{_ASIDE}.code", StepKind.INSPECT, timeout_sec
+        )
+        code = (await self.probe(f"cat {_ASIDE}.code")).strip()
+        output = await self.probe(f"cat {_ASIDE}.out")
+        await self.probe(f"rm -rf {_ASIDE} {_ASIDE}.out {_ASIDE}.code")
+        return output, int(code) if code else _KILLED
+
     async def load(self, names: Sequence[str]) -> None:
         """Read the editable files. What is missing, too large or no text is not edited."""
         with tempfile.TemporaryDirectory() as scratch:
@@ -127,13 +148,13 @@ class Workspace:
             self._workdir = (await self.probe("pwd")).strip() or "/"
         return f"{self._workdir.rstrip('/')}/{name}"
 
-    async def _put(self, name: str, data: bytes, append: bool) -> None:
+    async def _put(self, name: str, data: bytes, append: bool, folder: str | None = None) -> None:
         """Through `cat`, so that mode, owner and links of the file stay as they are and its time is the sandbox's."""
         with tempfile.NamedTemporaryFile() as local:
             local.write(data)
             local.flush()
             await self._environment.upload_file(local.name, _UPLOAD)
-        path = shlex.quote(await self._absolute(name))
+        path = shlex.quote(f"{folder}/{name}" if folder else await self._absolute(name))
         arrow = ">>" if append else ">"
         command = f'mkdir -p "$(dirname {path})" && cat {_UPLOAD} {arrow} {path}; code=$?; rm -f {_UPLOAD}; exit $code'
         result = await self._environment.exec(command, timeout_sec=60)

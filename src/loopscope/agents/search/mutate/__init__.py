@@ -10,7 +10,7 @@ from loopscope.agents.search.mutate.moves import Edit, Files, Move
 from loopscope.agents.search.mutate.statements import statement_moves
 from loopscope.agents.search.mutate.syntax import error_count
 
-__all__ = ["Edit", "Files", "Move", "catalogue", "is_well_formed"]
+__all__ = ["Edit", "Files", "Move", "catalogue", "error_count", "is_well_formed"]
 
 
 def catalogue(files: Files) -> list[Move]:
