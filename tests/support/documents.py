@@ -11,10 +11,14 @@ import importlib
 import sys
 import tempfile
 from collections.abc import Iterator
+from decimal import Decimal
 from pathlib import Path
 
+from loopscope.evidence.evaluator import shipped_evaluators
 from loopscope.models import (
     ArchiveIndex,
+    Imported,
+    ImportedStudy,
     Limit,
     LimitState,
     Manifest,
@@ -33,6 +37,17 @@ from loopscope.records import StudyStore, load_study, read_model
 
 SPECIMENS = Path(__file__).parents[1] / "fixtures" / "documents"
 _SOURCE = Path(__file__).parents[2] / "src" / "loopscope"
+_IMPORTED = Imported(
+    format="codex",
+    format_version="0.142.4",
+    log="sessions/rollout.jsonl",
+    digest="0" * 64,
+    sessions=("01a22eeb-cabb-7b31-9ddf-267ab9861bc6",),
+    usage_source="running total",
+    usage_completeness="partial",
+    claimed_cost_usd=Decimal("0.25"),
+    notes=("truncated: the last line ends in the middle, and is passed over (at 40)",),
+)
 _OF_A_STUDY = {
     RunRecord: "runs/t__a__s1/record.json",
     Manifest: "runs/t__a__s1/manifest.json",
@@ -87,9 +102,11 @@ def _now(folder: Path) -> Iterator[Versioned]:
                 "memory": Limit(state=LimitState.ENFORCED, means="cgroup v2", value=1 << 30, peak=1 << 20, hits=0),
                 "cpu": Limit(state=LimitState.ABSENT, means="one processor for all"),
             }
-            found = found.model_copy(update={"limits": limits})
+            found = found.model_copy(update={"limits": limits, "imported": _IMPORTED})
         yield found
     yield load_study(folder / "study" / "study.yaml")
+    yield ImportedStudy(name="logs")
+    yield shipped_evaluators()["regex_engine"]
     yield removal(frozenset({Part.NATIVE, Part.WORKSPACE}))
     archive = export_study(StudyStore(folder / "study"), folder / "x", tree_hash, left_out=[Part.NATIVE]).file
     with open_archive(archive) as reader:

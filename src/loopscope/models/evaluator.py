@@ -78,6 +78,7 @@ class RewardFormula(Record):
     """
 
     kind: Literal["log", "linear"]
+    """Which of the two."""
     base: Number
     """The value that is worth 0."""
     reference: Number

@@ -22,23 +22,31 @@ class Grade(StrEnum):
     PROXY = "proxy"
     """Only a claim or a partial evaluation: nothing that the task's formula was made for."""
     MISSING = "missing"
+    """Nothing shows it."""
 
 
 class EvidenceSource(StrEnum):
     """From where a checkpoint is known."""
 
     REPOSITORY = "repository"
+    """From the repository that the agent left."""
     TRANSCRIPT = "transcript"
+    """From the transcript alone."""
     BOTH = "both"
+    """From the repository, and seen in the transcript."""
 
 
 class BuildStatus(StrEnum):
     """How a build ended, as far as the transcript shows."""
 
     SUCCEEDED = "succeeded"
+    """It made what it was to make."""
     CODE_FAILURE = "code_failure"
+    """The code is wrong."""
     ENVIRONMENT_FAILURE = "environment_failure"
+    """Something that it needs was absent: a compiler, a library, room."""
     UNKNOWN = "unknown"
+    """Nothing shows it."""
 
 
 class EvaluationStatus(StrEnum):
@@ -71,9 +79,11 @@ class BuildSeen(Record):
     """One invocation of a build tool, or an evaluation that is known to build by itself."""
 
     at: Moment
+    """Where it was called."""
     tool: str
     """`make`, `cargo build`, ...; of a built-in agent's step: the kind of the step."""
     status: BuildStatus
+    """How it ended."""
     reason: str
     """By what that is known, in words."""
     runtime_failure: bool = False
@@ -90,17 +100,21 @@ class EvaluationSeen(Record):
     """One objective evaluation."""
 
     at: Moment
+    """Where it was called."""
     command: str
     """Normalised: two that are equal on one state are one candidate pair."""
     role: str
     """`score` gives the number that counts, `part` that of a part, `check` only right or wrong."""
     status: EvaluationStatus
+    """How it ended."""
     raw: tuple[Decimal, ...] = ()
     """What it printed, in the task's unit."""
     rewards: tuple[Decimal, ...] = ()
     """The same through the evaluator's formula; empty without one, or when the evaluation is not the task's own."""
     reason: str = ""
+    """By what that is known, in words."""
     state: str | None = None
+    """State of the artifact that it measured; None when unknown."""
     certain: bool = False
     """The state is surely the one that was measured."""
     builds: bool | None = None
@@ -119,7 +133,9 @@ class Reconstructed(Record):
     value: Decimal
     """Median of the rewards (the lower middle of an even number)."""
     low: Decimal
+    """The lowest of the rewards."""
     high: Decimal
+    """The highest of them."""
     evaluations: tuple[int, ...]
     """Positions in `RunEvidence.evaluations` of those that it is made of."""
     reason: str
@@ -192,8 +208,11 @@ class HarnessSupport(Record):
     failed_then_changed: int = 0
     """Those that the same tool was called again for, with changed arguments, before any other tool succeeded."""
     compactions: int = 0
+    """How often the context was cut down to a summary."""
     resumes: int = 0
+    """How often the session was taken up again."""
     subagents: int = 0
+    """How many were started."""
     background: int = 0
     """Commands that went on in the background."""
 
