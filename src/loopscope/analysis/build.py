@@ -140,13 +140,23 @@ def _analyze_runs(store: StudyStore, known: Known, notify: Notify, workers: int)
 
 
 def _answers(known: Known, runs: Sequence[RunDir], workers: int) -> Iterator[tuple[int, TabledRun | LeftOut]]:
-    if workers > 1 and sum(map(_is_new, runs)) >= WORTH_PROCESSES:
-        yield from in_processes(known, runs, workers)
-    else:
-        for index, run in enumerate(runs):
-            yield index, answer(known, run)
-            # What was read of it is not needed again, and hundreds of records are much.
-            vars(run).pop("record", None)
+    """(position, what came of the run): here one by one, in several processes as soon as that is worth it."""
+    several = workers > 1 and sum(map(_is_new, runs)) >= WORTH_PROCESSES
+    here = 0 if several else len(runs)
+    anew = 0
+    for index, run in enumerate(runs[:here]):
+        found = answer(known, run)
+        yield index, found
+        # What was read of it is not needed again, and hundreds of records are much.
+        vars(run).pop("record", None)
+        anew += isinstance(found, TabledRun) and found.renewed
+        if workers > 1 and anew >= WORTH_PROCESSES and len(runs) - index > WORTH_PROCESSES:
+            here = index + 1
+            break
+    rest = runs[here:]
+    if rest:
+        for index, found in in_processes(known, rest, workers):
+            yield here + index, found
 
 
 def _is_new(run: RunDir) -> bool:

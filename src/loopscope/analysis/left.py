@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from loopscope.analysis.commits import ScoreSource
 from loopscope.analysis.runs import RunAnalysis
+from loopscope.evidence.remarks import SUSPICIOUS
 from loopscope.measures import Confidence, Episode, depth_in_bands, dip_confidence, exact, extras, mean, noise_band
 from loopscope.models import Grade
 from loopscope.models.evaluator import EvaluationRole
@@ -75,6 +76,11 @@ def saturation(run: RunAnalysis) -> Fraction | None:
 def jumps(run: RunAnalysis) -> int | None:
     """Transitions between checkpoints that rise by more than 0.3."""
     return extras.jumps(row.value for row in run.canonical)
+
+
+def suspicious(run: RunAnalysis) -> int:
+    """Checkpoints whose jump evidence cannot explain."""
+    return sum(any(remark.startswith(SUSPICIOUS) for remark in row.evidence.remarks) for row in run.canonical)
 
 
 def graded(run: RunAnalysis, grade: Grade) -> Fraction | None:

@@ -31,12 +31,16 @@ def schema(kind: type) -> dict[str, Any]:
 def frame[Row](kind: type[Row], rows: Iterable[Row]) -> pl.DataFrame:
     """A table of these rows; with all its columns even where there is no row."""
     found = list(rows)
-    return pl.DataFrame(
-        [
-            pl.Series(name, [_value(getattr(row, name)) for row in found], dtype=dtype)
-            for name, dtype in schema(kind).items()
-        ]
-    )
+    hints = get_type_hints(kind)
+    series = []
+    for name, dtype in schema(kind).items():
+        values: list[Any] = [getattr(row, name) for row in found]
+        if _plain(hints[name]) is datetime:
+            values = [None if value is None else value.isoformat() for value in values]
+        elif isinstance(dtype, pl.List):
+            values = [list(value) for value in values]
+        series.append(pl.Series(name, values, dtype=dtype))
+    return pl.DataFrame(series)
 
 
 def parquet_bytes(table: pl.DataFrame) -> bytes:
@@ -50,9 +54,3 @@ def _plain(hint: Any) -> Any:
     """The type without its None."""
     known = [part for part in get_args(hint) if part is not NoneType]
     return known[0] if NoneType in get_args(hint) else hint
-
-
-def _value(value: Any) -> Any:
-    if isinstance(value, datetime):
-        return value.isoformat()
-    return list(value) if isinstance(value, tuple) else value

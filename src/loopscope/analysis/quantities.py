@@ -77,6 +77,7 @@ DIAGNOSTICS: Mapping[str, Quantity] = {
     "dip_confidence": left.mean_confidence,
     "saturation": left.saturation,
     "jumps": left.jumps,
+    "suspicious": lambda run: left.suspicious(run) if run.rows else None,
     **{f"grade_{grade.value}": _graded(grade) for grade in Grade},
     "plan_calls": _support(lambda support: support.plan_calls),
     "failed_calls": _support(lambda support: support.failed_calls),

@@ -83,6 +83,7 @@ def run_row(run: RunAnalysis) -> RunRow:
         dips_within_noise=left.dips_within_noise(run),
         saturation=number(left.saturation(run)),
         jumps=left.jumps(run),
+        suspicious=left.suspicious(run),
         n_remarks=sum(bool(row.evidence.remarks) for row in run.canonical),
         grade_official=number(left.graded(run, Grade.OFFICIAL)),
         grade_confirmed=number(left.graded(run, Grade.CONFIRMED)),
@@ -212,6 +213,7 @@ def build_rows(run: RunAnalysis) -> list[BuildRow]:
         BuildRow(
             run_id=run.record.run_id,
             number=position,
+            thread=seen.at.thread,
             message=seen.at.message,
             call=seen.at.call,
             order=seen.at.order,
@@ -233,6 +235,7 @@ def evaluation_rows(run: RunAnalysis) -> list[EvaluationRow]:
         EvaluationRow(
             run_id=run.record.run_id,
             number=position,
+            thread=seen.at.thread,
             message=seen.at.message,
             call=seen.at.call,
             order=seen.at.order,

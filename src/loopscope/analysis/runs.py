@@ -8,10 +8,10 @@ from fractions import Fraction
 from pathlib import Path
 
 from loopscope.analysis.commits import CommitRow, Scored, ScoreSource, commit_rows, scored_by
-from loopscope.evidence.build import run_evidence
+from loopscope.evidence.build import renewed_evidence
 from loopscope.measures import C1, C2, C3, Checkpoint, Flag, c1, c2, c3, diagnostics, extras
 from loopscope.models import Grade, RunEvidence, RunRecord, StateScore, TaskFacts
-from loopscope.records import FINAL, RecordError, RunDir
+from loopscope.records import FINAL, RunDir
 
 __all__ = ["CommitRow", "RunAnalysis", "ScoreSource", "Scored", "analyze_run"]
 
@@ -87,19 +87,10 @@ def analyze_run(
         RecordError: the record or a score cannot be read, or a file is not as it was published.
     """
     run.check_inputs()
-    kept = _kept(run)
-    evidence = run_evidence(run, task, prepared, evaluators)
-    if renewed := kept is None or evidence != kept:
+    evidence, renewed = renewed_evidence(run, task, prepared, evaluators)
+    if renewed:
         run.write_evidence(evidence)
     return measured(run.record, task, evidence, run.scores(), renewed=renewed)
-
-
-def _kept(run: RunDir) -> RunEvidence | None:
-    """The evidence that lies there; None where there is none that can be read, for it is made anew."""
-    try:
-        return run.evidence()
-    except RecordError:
-        return None
 
 
 def measured(

@@ -17,7 +17,16 @@ from loopscope.records import RecordError, RunDir
 def run_evidence(
     run: RunDir, facts: TaskFacts, prepared: frozenset[bytes] = frozenset(), evaluators: Path | None = None
 ) -> RunEvidence:
-    """The evidence of one run. Equal records give equal evidence; what was found in them before is taken as it is.
+    """The evidence of one run; as `renewed_evidence`, which also says whether it was found anew."""
+    return renewed_evidence(run, facts, prepared, evaluators)[0]
+
+
+def renewed_evidence(
+    run: RunDir, facts: TaskFacts, prepared: frozenset[bytes] = frozenset(), evaluators: Path | None = None
+) -> tuple[RunEvidence, bool]:
+    """(the evidence of one run, whether it is new). Equal records give equal evidence.
+
+    What was found in the same records before is taken as it is.
 
     Args:
         run: its records.
@@ -32,13 +41,13 @@ def run_evidence(
     inputs = digest(run, facts, prepared, evaluator)
     before = _before(run)
     if before is not None and before.inputs == inputs and before.run_id == run.run_id:
-        return before
+        return before, False
     log, warnings = run_log(run, facts, evaluator)
     if run.record.imported is not None:
         found = from_log(run, log, evaluator)
     else:
         found = from_repository(run, log, Artifact(facts.editable, prepared), evaluator)
-    return found.model_copy(update={"inputs": inputs, "warnings": (*found.warnings, *warnings)})
+    return found.model_copy(update={"inputs": inputs, "warnings": (*found.warnings, *warnings)}), True
 
 
 def _before(run: RunDir) -> RunEvidence | None:

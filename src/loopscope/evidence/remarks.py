@@ -8,6 +8,8 @@ from decimal import Decimal
 
 JUMP = Decimal("0.3")
 """A gain above it wants an explanation."""
+SUSPICIOUS = "suspicious: "
+"""How a remark on a jump that nothing explains begins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +44,9 @@ def remarks(steps: Sequence[Step], noise: Decimal | None) -> dict[int, tuple[str
         if gain > 0 and step.seeds_only:
             said.append(f"its gain of {gain:.4f} was made by changing a seed, and nothing else")
         if gain > JUMP and step.changes == 0:
-            said.append(f"suspicious: a jump of {gain:.4f}, and no change of the artifact was seen")
+            said.append(f"{SUSPICIOUS}a jump of {gain:.4f}, and no change of the artifact was seen")
         elif gain > JUMP and step.score == 1:
-            said.append(f"suspicious: a jump of {gain:.4f} to exactly 1.0")
+            said.append(f"{SUSPICIOUS}a jump of {gain:.4f} to exactly 1.0")
         if said:
             found[step.position] = tuple(said)
         last = step.score

@@ -136,6 +136,8 @@ class RunRow:
     """Share of the evaluated rounds at a score of 1: there only `checkpoints.metric` tells more. [share; extras]"""
     jumps: int | None
     """Transitions that rise by more than 0.3. [count; extras]"""
+    suspicious: int
+    """Checkpoints with a jump that no change of the artifact explains, or to exactly 1. [count; extras]"""
     n_remarks: int
     """Checkpoints of which evidence remarks something odd. [count; extras]"""
     grade_official: float | None
@@ -310,6 +312,8 @@ class BuildRow:
     """The run."""
     number: int
     """Among the run's builds, from 0."""
+    thread: str
+    """`main`, or the name of the subagent's thread."""
     message: int
     """Index of the message, line or step that called it, in the thread's own log."""
     call: int
@@ -340,6 +344,8 @@ class EvaluationRow:
     """The run."""
     number: int
     """Among the run's evaluations, from 0."""
+    thread: str
+    """`main`, or the name of the subagent's thread."""
     message: int
     """Index of the message, line or step that called it, in the thread's own log."""
     call: int
