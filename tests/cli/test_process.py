@@ -38,7 +38,7 @@ def start(tmp_path):
     def begin(*args: str, ignored: int | None = None, code: str = START_CODE) -> subprocess.Popen[str]:
         pipe, argv = subprocess.PIPE, [sys.executable, "-c", code, *args]
         if ignored is not None:  # as `nohup` and a shell's `&` have it
-            argv = [sys.executable, "-c", IGNORING, str(ignored), *argv]
+            argv = [sys.executable, "-c", IGNORING, str(int(ignored)), *argv]
         return subprocess.Popen(argv, cwd=tmp_path, env=env, stdout=pipe, stderr=pipe, text=True)
 
     return begin
@@ -60,13 +60,12 @@ def test_to_be_stopped_while_it_is_loaded_costs_one_line(start, number):
     assert (process.returncode, output, errors) == (130, "", "stopped\n")
 
 
-@pytest.mark.parametrize("ignored", [signal.SIGINT, signal.SIGHUP])
-def test_what_the_caller_ignores_does_not_stop_a_study(start, tmp_path, ignored):
+def test_what_the_caller_ignores_does_not_stop_a_study(start, tmp_path):
     write_study(tmp_path, [scripted("one", START), scripted("two", START)], concurrency=1)
-    process = start("run", "s.yaml", "--no-score", ignored=ignored.value)
+    process = start("run", "s.yaml", "--no-score", ignored=signal.SIGINT)
     for line in process.stderr:
         if line.startswith("rollout 1/2"):
-            process.send_signal(ignored)
+            process.send_signal(signal.SIGINT)
     assert process.wait() == 0
     assert len(list((tmp_path / "s/runs").iterdir())) == 2
 
