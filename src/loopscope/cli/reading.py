@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from loopscope.cli.console import Bars, Exit, err, out, plain, print_json, study_directory, verb
-from loopscope.cli.tables import leaderboard, plain_table
+from loopscope.cli.tables import counted, leaderboard, plain_table
 
 StudyDir = Annotated[
     Path, typer.Argument(help="The study's directory, or its file.", show_default=False, callback=study_directory)
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON on standard output.")]
+
+_LONG = ("checkpoints", "builds", "evaluations")
+"""Tables of many rows: read them from their files."""
 
 tasks_app = typer.Typer(help="The built-in tasks.", no_args_is_help=True)
 agents_app = typer.Typer(help="The agents that a study can name.", no_args_is_help=True)
@@ -21,20 +25,32 @@ measures_app = typer.Typer(help="The measures themselves.", no_args_is_help=True
 
 
 @verb
-def analyze(study: StudyDir, json: Json = False) -> None:
-    """Find the evidence of every run, compute the measures and write the tables."""
+def analyze(
+    study: StudyDir,
+    workers: Annotated[
+        int | None,
+        typer.Option("--workers", min=1, help="Most processes at once; one per processor.", show_default=False),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Find the evidence of every run, compute the measures, write the tables. What is unchanged is not read again."""
     from loopscope.analysis.build import analyze as analyze_study
 
     bars = Bars()
     with bars.running():
-        result = analyze_study(study, lambda done, total, name: bars.update("analyze", done, total, ""))
+        result = analyze_study(
+            study,
+            lambda done, total, name: bars.update("analyze", done, total, ""),
+            workers=workers or len(os.sched_getaffinity(0)),
+        )
     for warning in result.summary.warnings:
         err.print(f"[yellow]warning:[/] {plain(warning)}")
     if json:
-        frames = {name: frame.to_dicts() for name, frame in result.frames.items() if name != "checkpoints"}
-        print_json({"study": result.summary.model_dump(mode="json")} | frames)
+        frames = {name: frame.to_dicts() for name, frame in result.frames.items() if name not in _LONG}
+        print_json({"study": result.summary.model_dump(mode="json"), "renewed": list(result.renewed)} | frames)
     else:
         out.print(leaderboard(result))
+        out.print(f"{counted(result.frames['runs'].height, 'run')}, {len(result.renewed)} analysed anew")
         out.print(f"tables: {study / 'tables'}")
 
 

@@ -12,6 +12,8 @@ if TYPE_CHECKING:  # its libraries take longer to load than most verbs to run
     from loopscope.analysis.build import Analysis
 
 MISSING = "—"
+RECONSTRUCTED = "~"
+"""Stands before a number that some reconstructed score is in."""
 
 
 def counted(number: int, what: str) -> str:
@@ -35,25 +37,31 @@ def leaderboard(analysis: Analysis) -> Table:
 
     outcome = [row for row in analysis.frames["outcome"].to_dicts() if row["category"] == OVERALL]
     process = {
-        (row["agent"], row["measure"]): row["value"]
+        (row["agent"], row["measure"]): row
         for row in analysis.frames["process"].to_dicts()
         if row["category"] == OVERALL
     }
     outcome.sort(key=lambda row: (-(row["avg_at_k"] if row["avg_at_k"] is not None else -1), row["agent"]))
     k = analysis.summary.k
     heads = ["agent", f"avg@{k}", f"best@{k}", "framing C1", "execution C2", "feedback C3", "scored", "missing"]
-    rows = [
-        [
-            row["agent"],
-            *(_number(row[name]) for name in ("avg_at_k", "best_at_k")),
-            *(_number(process.get((row["agent"], name))) for name in ("c1", "c2", "c3")),
-            str(row["n_runs"]),
-            str(row["n_missing"]),
-        ]
-        for row in outcome
-    ]
-    return plain_table(heads, rows, numbers=True)
+    rows = []
+    for row in outcome:
+        measures = [process.get((row["agent"], name)) for name in ("c1", "c2", "c3")]
+        rows.append(
+            [
+                row["agent"],
+                *(_number(row[name], row["n_reconstructed"]) for name in ("avg_at_k", "best_at_k")),
+                *(_number(m["value"], m["n_reconstructed"]) if m else MISSING for m in measures),
+                str(row["n_runs"]),
+                str(row["n_missing"]),
+            ]
+        )
+    table = plain_table(heads, rows, numbers=True)
+    if any(cell.startswith(RECONSTRUCTED) for row in rows for cell in row[1:]):
+        table.caption = f"{RECONSTRUCTED} rests on scores reconstructed from transcripts, which are not official"
+        table.caption_justify = "left"
+    return table
 
 
-def _number(value: float | None) -> str:
-    return MISSING if value is None else f"{value:.3f}"
+def _number(value: float | None, reconstructed: int) -> str:
+    return MISSING if value is None else f"{RECONSTRUCTED if reconstructed else ''}{value:.3f}"
