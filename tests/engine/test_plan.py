@@ -77,6 +77,10 @@ def plan(tmp_path, text, directory="out"):
             GOOD + "environment: {type: docker, kwargs: {nonsense: 1}}\n",
             "environment.kwargs: Invalid kwargs for environment",
         ),
+        (GOOD + "environment: {memory_mb: 1}\n", "environment.memory_mb: 1 MiB are too little"),
+        (GOOD + "environment: {kwargs: {shm_mb: -1}}\n", "environment.kwargs: shm_mb: -1 does not fit"),
+        (GOOD + "environment: {kwargs: {pids_limit: 99999999999}}\n", "environment.kwargs: pids_limit: 99999999999 is"),
+        (GOOD + "environment: {kwargs: {storage: 0}}\n", "environment.kwargs: storage: 0 does not fit"),
         (GOOD.replace("addition_chains", "adition_chains"), "did you mean addition_chains"),
         (GOOD.replace("addition_chains", "./nowhere"), "no built-in task and no directory"),
     ],
@@ -138,6 +142,16 @@ def test_a_task_without_a_verifier_is_refused(tmp_path):
     (task / "task.toml").write_text("version = '1.0'\n[agent]\ntimeout_sec = 5.0\n[verifier]\ntimeout_sec = 5.0\n")
     with pytest.raises(StudyError, match="verifier"):
         plan(tmp_path, GOOD.replace("addition_chains", "./bare"))
+
+
+@pytest.mark.parametrize("line", ["storage_mb = 0", "memory_mb = 1", "cpus = 0"])
+def test_a_task_that_asks_for_nothing_to_live_on_is_refused(tmp_path, line):
+    task = write_task(tmp_path / "toy")
+    toml = tmp_path / "toy/task.toml"
+    toml.write_text(f"{toml.read_text()}{line}\n")
+    with pytest.raises(StudyError, match=rf"task\.toml: environment\.{line.split()[0]}: .*remove it"):
+        plan(tmp_path, GOOD.replace("addition_chains", "./toy"))
+    assert not (tmp_path / "out").exists(), task
 
 
 def test_rollouts_go_seed_by_seed_so_that_an_early_stop_leaves_a_balanced_study(tmp_path):

@@ -10,12 +10,14 @@ from pathlib import Path
 
 from harbor.environments.factory import EnvironmentFactory
 from harbor.models.environment_type import EnvironmentType
+from harbor.models.task.config import TaskConfig
 
 from loopscope.agents.registry import AgentKind, AgentRefused, find_agent
 from loopscope.engine.jobs import environment_config
 from loopscope.engine.lock import lock_dir
 from loopscope.models import AgentSpec, EnvironmentSpec, StudySpec
 from loopscope.records import StudyError
+from loopscope.sandbox.options import check_resources
 from loopscope.sandbox.rootfs import SYSTEM_PATH
 
 
@@ -48,6 +50,21 @@ def missing_git(spec: StudySpec) -> str | None:
     return "git is missing on this machine, so no agent can commit and only final states are scored; install it"
 
 
+def check_task(file: Path, spec: StudySpec, directory: Path) -> None:
+    """A task's own resources, where the local sandbox has to hold them. StudyError names its file, field and remedy."""
+    if spec.environment.type != "local":
+        return
+    toml = directory / "task.toml"
+    try:
+        wanted = TaskConfig.model_validate_toml(toml.read_text(encoding="utf-8")).environment
+    except (OSError, ValueError) as error:
+        raise StudyError(f"{file}: tasks: {toml}: {_one_line(error)}") from None
+    memory_mb = None if spec.environment.memory_mb else wanted.memory_mb
+    cpus = None if spec.environment.cpus else wanted.cpus
+    if wrong := check_resources(memory_mb=memory_mb, cpus=cpus, storage_mb=wanted.storage_mb):
+        raise StudyError(f"{file}: tasks: {toml}: environment.{wrong[0]}: {wrong[1]}")
+
+
 def check_agent(where: str, agent: AgentSpec) -> AgentKind:
     """How an agent is started. Raises StudyError, beginning with `where`: it cannot be had, or lacks a variable."""
     try:
@@ -78,6 +95,8 @@ def _environment(where: str, spec: EnvironmentSpec) -> None:
         found.parse_options(spec.kwargs)
     except ValueError as error:
         raise StudyError(f"{where}.kwargs: {_one_line(error)}") from None
+    if spec.type == "local" and (wrong := check_resources(memory_mb=spec.memory_mb, cpus=spec.cpus)):
+        raise StudyError(f"{where}.{wrong[0]}: {wrong[1]}")
     try:
         found.preflight(kwargs=spec.kwargs)
     except (Exception, SystemExit) as error:  # Harbor's environments say either way that a program or a key is missing

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from loopscope.agents.registry import AgentKind
 from loopscope.engine.changes import Changes, apply, check, compare, name_units, shelve_unnamed_tasks
-from loopscope.engine.checks import check_for_scoring, check_machine
+from loopscope.engine.checks import check_for_scoring, check_machine, check_task
 from loopscope.engine.identity import identity
 from loopscope.engine.policy import Fate, fate_of
 from loopscope.engine.shelf import fetch_task
@@ -198,6 +198,7 @@ def _sources(file: Path, spec: StudySpec) -> dict[str, TaskSource]:
             name = load_task(source.directory, builtin=source.builtin).name
         except TaskError as error:
             raise StudyError(f"{file}: tasks: {error}") from None
+        check_task(file, spec, source.directory)
         if name in sources:
             raise StudyError(
                 f"{file}: tasks.{index}: {written} and {sources[name].origin} are both called {name!r}; "

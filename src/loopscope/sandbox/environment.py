@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import tempfile
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Sequence
 from pathlib import Path, PurePath, PurePosixPath
 from typing import Any
 
 from harbor.environments.base import BaseEnvironment, ExecResult, OutputStream
 from harbor.environments.capabilities import EnvironmentCapabilities, EnvironmentResourceCapabilities
+from harbor.environments.options import EnvironmentOptions
 from harbor.models.task.config import NetworkMode, NetworkPolicy
 from harbor.models.trial.config import ResourceMode
 
@@ -23,73 +24,58 @@ from loopscope.sandbox.export import ExportOnStop, LimitsFile
 from loopscope.sandbox.files import Files
 from loopscope.sandbox.fill import Filler, check_tools
 from loopscope.sandbox.leaving import export, keep_files
-from loopscope.sandbox.limits import DEFAULT_PIDS, MIN_PIDS, Asked, Limits, Strength, default_memory, enforced
+from loopscope.sandbox.limits import Asked, Limits, default_memory, enforced
+from loopscope.sandbox.options import LocalOptions, parse
 from loopscope.sandbox.output import OnText
 from loopscope.sandbox.rootfs import SYSTEM_PATH, Scratch, Users, private_root
 from loopscope.sandbox.runner import Runner
 
 
 class LocalEnvironment(BaseEnvironment):
-    """One trial's sandbox. Besides Harbor's own arguments it takes, as environment kwargs:
+    """One trial's sandbox. Besides Harbor's own arguments it takes, as environment kwargs, what `LocalOptions` names.
 
-    scratch_dir: host directory for this sandbox's writable files (default: beside the trial's results, else a
-        temporary one); removed by `stop(delete=True)`.
-    python_packages: PyPI packages of the python3 that is offered inside (default: numpy); empty for none.
-    private_dirs: further directories to make writable inside, such as `/models`.
-    max_transfer_bytes: cap of one download (default 2 GiB); twice what the sandbox may write is one as well.
-    export_on_stop: `path` inside, `file` outside, `max_bytes`: a directory that `stop` writes as a tar unless the file
-        exists already. For what must come out however the trial went. With `limits`, a file outside, also what was
-        seen of the limits (`export.LimitsFile`).
-    transfer_timeout_sec: cap of one transfer's time (default 600 s).
-    storage: what bounds the writable files to the task's `storage_mb`: `loop` (an image; takes root), `tmpfs`,
-        `directory` (plain ones, watched), or `auto` (default: the first of these that works).
-    shm_mb: size of /dev/shm (default 64).
-    limits: what may hold memory, processes and processors: `strongest` (default: control groups where they can be
-        made), `watchdog` (never control groups) or `none`.
-    pids_limit: processes and threads inside at once (default 4096).
+    `export_on_stop` (`path` inside, `file` outside, `max_bytes`) is a directory that `stop` writes as a tar unless the
+    file exists already: for what must come out however the trial went. With `limits`, a file outside, also what was
+    seen of the limits (`export.LimitsFile`). What lies in `scratch_dir` is removed by `stop(delete=True)`.
 
     Of the task's environment, or of a study's in its place: `memory_mb` (default: 80 % of what the machine has) and
     `cpus` (default: no limit).
     """
 
-    def __init__(
-        self,
-        *args: Any,
-        scratch_dir: str | Path | None = None,
-        python_packages: Sequence[str] = toolchain.DEFAULT_PACKAGES,
-        private_dirs: Sequence[str] = (),
-        export_on_stop: Mapping[str, Any] | None = None,
-        max_transfer_bytes: int = 2 << 30,
-        transfer_timeout_sec: float = 600.0,
-        storage: str = "auto",
-        shm_mb: int = bwrap.DEV_SHM_BYTES >> 20,
-        limits: str = "strongest",
-        pids_limit: int = DEFAULT_PIDS,
-        **kwargs: Any,
-    ) -> None:
-        if limits not in list(Strength):
-            raise SandboxError(f"limits: {limits!r} is none of {', '.join(Strength)}")
-        if int(pids_limit) < MIN_PIDS:
-            raise SandboxError(f"pids_limit: {pids_limit} is too small; at least {MIN_PIDS} processes are needed")
-        self._strength = Strength(limits)
-        self._pids_limit = int(pids_limit)
-        self._python_packages = tuple(python_packages)
-        self._private_dirs = tuple(private_dirs)
-        self._export_on_stop = ExportOnStop.parse(export_on_stop) if export_on_stop else None
+    options_model = LocalOptions
+
+    @classmethod
+    def parse_options(cls, kwargs: dict[str, Any] | None = None) -> LocalOptions:
+        """Check a study's kwargs without starting anything. ValueError: one line with the field and the remedy."""
+        try:
+            return parse(kwargs or {})
+        except SandboxError as error:
+            raise ValueError(str(error)) from None
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """Harbor's own arguments, and the options. Raises SandboxError for an option that makes no sense."""
+        known = LocalOptions.model_fields.keys() - EnvironmentOptions.model_fields.keys()
+        options = parse({name: value for name, value in kwargs.items() if name in known})
+        self._strength = options.limits
+        self._pids_limit = options.pids_limit
+        self._python_packages = options.python_packages
+        self._private_dirs = options.private_dirs
+        self._export_on_stop = ExportOnStop.parse(options.export_on_stop) if options.export_on_stop else None
         self._filled = False
         self._starter: asyncio.Task[Any] | None = None
-        self._scratch_dir = Path(scratch_dir) if scratch_dir else None
+        self._scratch_dir = options.scratch_dir
         self._runner = Runner()
-        self._files = Files(self._runner, max_transfer_bytes, self._room, transfer_timeout_sec)
-        self._storage = storage
-        self._shm_bytes = int(shm_mb) << 20
+        self._files = Files(self._runner, options.max_transfer_bytes, self._room, options.transfer_timeout_sec)
+        self._storage = options.storage
+        self._shm_bytes = options.shm_mb << 20
         self._box: Box | None = None
         self._ids: tuple[int, int] | None = None
         self._toolchain: toolchain.Toolchain | None = None
         self._plan: Plan | None = None
         self._users = Users((), 1)
         self._told_of_users = False
-        super().__init__(*args, **kwargs)
+        self.options = options
+        super().__init__(*args, **{name: value for name, value in kwargs.items() if name not in known})
 
     # -- what Harbor asks about it -----------------------------------------------------------------------------------
 
