@@ -107,7 +107,7 @@ CLIS = (
     Cli("claude", "npm install -g @anthropic-ai/claude-code"),
     Cli("codex", "npm install -g @openai/codex"),
     Cli("opencode", "npm install -g opencode-ai"),
-    Cli("kimi", "uv tool install kimi-cli"),
+    Cli("kimi", "npm install -g @moonshot-ai/kimi-code"),
 )
 
 
