@@ -1,0 +1,158 @@
+"""Evaluator files: formulas against hand-computed values, and what a bad file is told."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from loopscope.evidence.claims import claimed
+from loopscope.evidence.evaluator import EvaluatorError, completed, evaluator_for, load_evaluator, shipped_evaluators
+from loopscope.models import TaskFacts
+from loopscope.models.evaluator import Evaluator, RewardFormula
+
+DOCS = Path(__file__).parents[2] / "docs" / "evaluators.md"
+
+
+def example() -> str:
+    """The worked example of the documentation."""
+    return DOCS.read_text(encoding="utf-8").split("```yaml\n")[1].split("```")[0]
+
+
+@pytest.mark.parametrize(
+    ("task", "value", "reward"),
+    [
+        # By hand: 0.5 * ln(2.1 / t) / ln(2.1 / 0.03) and so on, to four decimals.
+        ("bm25_search_go", "2.1", "0.0000"),
+        ("bm25_search_go", "0.03", "0.5000"),
+        ("bm25_search_go", "0.031", "0.4961"),
+        ("bm25_search_go", "3.79", "0.0000"),
+        ("bm25_search_go", "0.0001", "1.0000"),
+        ("regex_engine", "0.37", "0.5000"),
+        ("regex_engine", "0.097", "0.9782"),
+        ("icp_correspondence_step_cuda", "0.28", "0.5000"),
+        ("icp_correspondence_step_cuda", "0.171", "0.5453"),
+        ("adaptive_compression", "3.8", "0.5000"),
+        ("adaptive_compression", "4.74", "0.0973"),
+        ("adaptive_compression", "4.75", "0.0000"),
+        ("adaptive_compression", "5.34", "0.0000"),
+        ("moving_mnist_world_model", "17.27", "0.5450"),
+        ("moving_mnist_world_model", "13", "0.0000"),
+        ("moving_mnist_world_model", "26", "1.0000"),
+    ],
+)
+def test_the_shipped_formulas(task: str, value: str, reward: str) -> None:
+    assert str(shipped_evaluators()[task].score(Decimal(value))) == reward
+
+
+def test_a_time_of_nothing_is_no_measurement() -> None:
+    assert shipped_evaluators()["bm25_search_go"].score(Decimal("0.000000")) is None
+    assert shipped_evaluators()["bm25_search_go"].score(Decimal("NaN")) is None
+
+
+def test_the_five_tasks_are_shipped_and_say_what_tables_need() -> None:
+    assert set(shipped_evaluators()) == {
+        "adaptive_compression",
+        "bm25_search_go",
+        "icp_correspondence_step_cuda",
+        "moving_mnist_world_model",
+        "regex_engine",
+    }
+    facts = shipped_evaluators()["icp_correspondence_step_cuda"].facts
+    assert (facts.category, facts.timed, facts.anchors.baseline) == ("cuda", True, Decimal("64.65"))
+    bare = TaskFacts(name="icp_correspondence_step_cuda", title="", category="uncategorized")
+    assert completed(bare, shipped_evaluators()["icp_correspondence_step_cuda"]) == facts
+    own = bare.model_copy(update={"title": "Mine", "category": "other", "timed": False})
+    kept = completed(own, shipped_evaluators()["icp_correspondence_step_cuda"])
+    assert (kept.title, kept.category, kept.timed) == ("Mine", "other", False)
+    assert completed(bare, None) == bare
+
+
+@given(
+    st.decimals("0.001", "1000", places=3),
+    st.decimals("0.001", "1000", places=3),
+    st.decimals("0.001", "1000", places=3),
+)
+def test_rewards_stay_in_bounds_and_follow_the_direction(value: Decimal, base: Decimal, reference: Decimal) -> None:
+    if base == reference:
+        return
+    for kind in ("log", "linear"):
+        formula = RewardFormula(kind=kind, base=base, reference=reference)  # type: ignore[arg-type]
+        assert formula.reward(base) == 0
+        assert formula.reward(reference) == 1
+        reward, better = formula.reward(value), formula.reward(value * 2)
+        assert reward is not None and better is not None
+        assert 0 <= min(reward, better) <= max(reward, better) <= 1
+        assert better >= reward if reference > base else better <= reward
+
+
+def test_the_documented_example_is_what_it_says(tmp_path: Path) -> None:
+    (tmp_path / "sort_fast.yaml").write_text(example(), encoding="utf-8")
+    found = evaluator_for("sort_fast", tmp_path)
+    assert found is not None
+    assert found.score(Decimal(20)) == Decimal("0.2500")
+    assert found.score(Decimal(5)) == Decimal("0.5")
+    assert claimed("round 2: from 80 ms to 20 ms", found) == Decimal("0.2500")
+    assert claimed("tidy up", found) is None
+
+
+def test_the_studys_own_file_comes_first_and_must_speak_of_its_task(tmp_path: Path) -> None:
+    assert evaluator_for("regex_engine", tmp_path) == shipped_evaluators()["regex_engine"]
+    assert evaluator_for("nobody", tmp_path) is None
+    assert evaluator_for("../x", tmp_path) is None
+    (tmp_path / "regex_engine.yaml").write_text(example(), encoding="utf-8")
+    with pytest.raises(EvaluatorError, match=r"regex_engine\.yaml: task: is 'sort_fast', but the file is named for"):
+        evaluator_for("regex_engine", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"metric": None}, "metric"),
+        ({"direction": "up"}, "direction"),
+        ({"evaluations": []}, "evaluations"),
+        ({"evaluations": [{"role": "score", "program": "(", "value": "(?P<value>.)"}]}, r"evaluations\.0\.program.*regular expression"),
+        ({"evaluations": [{"role": "score", "program": "a", "value": "x"}]}, r"evaluations\.0\.value.*group"),
+        ({"evaluations": [{"role": "check", "program": "a"}]}, "no evaluation of role `score`"),
+        ({"reward": {"kind": "log", "base": 1, "reference": 1}}, "equal"),
+        ({"reward": {"kind": "log", "base": -1, "reference": 2}}, "above 0"),
+        ({"reward": {"kind": "log", "base": 1, "reference": 2}}, "the other way"),
+        ({"reward": {"kind": "cubic", "base": 2, "reference": 1}}, "reward.kind"),
+        ({"colour": "red"}, "colour"),
+    ],
+)  # fmt: skip
+def test_a_file_that_does_not_fit_is_refused_in_one_line(tmp_path: Path, change: dict[str, object], said: str) -> None:
+    data = {**yaml.safe_load(example()), **change}
+    file = tmp_path / "sort_fast.yaml"
+    file.write_text(yaml.safe_dump({name: value for name, value in data.items() if value is not None}))
+    with pytest.raises(EvaluatorError, match=said) as caught:
+        load_evaluator(file)
+    assert str(file) in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["a: [", "- 1", "", "x: 2026-99-99", "\0", "a: &a [*a]"])
+def test_what_is_no_mapping_or_no_yaml_is_said_so(tmp_path: Path, text: str) -> None:
+    (tmp_path / "e.yaml").write_text(text)
+    with pytest.raises(EvaluatorError, match=r"e\.yaml"):
+        load_evaluator(tmp_path / "e.yaml")
+    with pytest.raises(EvaluatorError, match="is no file"):
+        load_evaluator(tmp_path)
+
+
+def test_a_linear_formula_with_a_gate_above() -> None:
+    found = Evaluator.model_validate(
+        {
+            "task": "t",
+            "metric": "points",
+            "direction": "maximize",
+            "evaluations": [{"role": "score", "program": "e", "value": "(?P<value>.+)"}],
+            "reward": {"kind": "linear", "base": 0, "reference": 3, "decimals": 2},
+            "gate": {"above": 1},
+        }
+    )
+    assert [str(found.score(Decimal(value))) for value in ("1", "1.5", "2", "9")] == ["0.00", "0.50", "0.67", "1.00"]
