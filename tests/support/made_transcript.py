@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from made_calls import bash, calls
@@ -15,8 +16,18 @@ from loopscope.evidence.shellseen import seen_in_transcript
 from loopscope.models import RunEvidence
 from loopscope.models.evaluator import Evaluator
 from loopscope.records import RunDir
-from loopscope.transcripts.canonical import MAIN, Call, Mark, Message, MessageKind, Note, Role, Source, Transcript
-from loopscope.transcripts.canonical import UsageReport
+from loopscope.transcripts.canonical import (
+    MAIN,
+    Call,
+    Mark,
+    Message,
+    MessageKind,
+    Note,
+    Role,
+    Source,
+    Transcript,
+    UsageReport,
+)
 
 Made = tuple[str, dict[str, Any], str | None]
 FILE = "/w/app/solve.c"
@@ -68,7 +79,5 @@ def seen(*made: Made, evaluator: Evaluator | None = EVALUATOR, **more: Any) -> S
 
 
 def evidence(*made: Made, evaluator: Evaluator | None = EVALUATOR, **more: Any) -> RunEvidence:
-    from pathlib import Path
-
     run = RunDir(Path("fast__a__s1"))
     return from_log(run, RunLog(seen(*made, evaluator=evaluator, **more), False), evaluator)

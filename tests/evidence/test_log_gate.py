@@ -1,0 +1,96 @@
+"""The proposal gate on commits that only a transcript shows."""
+
+from __future__ import annotations
+
+import pytest
+from made_calls import bash, edit, write
+from made_transcript import FILE, bench, build, commit, evidence
+
+INITIAL = commit("initial state", "aaaaaa1", root=True)
+EDIT = edit(FILE, "a", "b")
+JOURNAL = bash("cat >> output/journal.md <<'EOF'\nround 1\nEOF")
+
+
+def kept(*made, **more):
+    return [checkpoint.canonical for checkpoint in evidence(*made, **more).checkpoints]
+
+
+def test_only_what_is_surely_bookkeeping_is_removed():
+    found = evidence(
+        INITIAL, EDIT, commit("round 1: change=x hypothesis=y", "aaaaaa2"), JOURNAL, commit("update journal", "aaaaaa3")
+    )
+    assert [item.canonical for item in found.checkpoints] == [True, True, False]
+    assert [item.kind for item in found.checkpoints] == ["initial", "change+hypothesis", "administrative"]
+    assert found.checkpoints[0].initial
+    assert found.checkpoints[1].reason == f"the artifact differs from that of the commit before ({FILE})"
+    assert "only output/journal.md was written" in found.checkpoints[2].reason
+    assert found.transcript_matched
+
+
+@pytest.mark.parametrize(
+    ("between", "message", "reason"),
+    [
+        ((JOURNAL,), "final: verify and clean up", "does not read as bookkeeping"),
+        ((bash("echo x > tune.py"),), "update journal", "files besides the records were written (tune.py)"),
+        ((write("/w/app/extra.c", "x"),), "update journal", "files besides the records were written (extra.c)"),
+        ((EDIT,), "update journal", "the artifact differs"),
+        ((bash("python3 - <<'EOF'\nopen(name, 'w').write(x)\nEOF"),), "update journal", "does not name; uncertain"),
+        ((bash("for i in 1 2; do sed -i s/a/$i/ solve.c; done"),), "update journal", "the artifact differs"),
+        ((bash("patch -p1 < /tmp/x.patch solve.c"), bash("git checkout solve.c")), "update journal", "uncertain"),
+        ((build(), bench("10")), "notes", "its reconstructed score differs"),
+    ],
+)
+def test_every_doubt_keeps_a_commit(between, message, reason):
+    before = (INITIAL, EDIT, commit("round 1: x", "aaaaaa2"))
+    if "score" in reason:
+        # The first state is worth 0, and is committed again after the artifact was changed and put back.
+        before = (build(), bench("100"), INITIAL, EDIT)
+    last = evidence(*before, *between, commit(message, "aaaaaa3")).checkpoints[-1]
+    assert last.canonical
+    assert reason in last.reason
+
+
+@pytest.mark.parametrize(
+    "between",
+    [
+        (),
+        (JOURNAL,),
+        (bash("echo target > .gitignore"),),
+        (write("/w/app/output/journal.md", "x"),),
+        (bash("python3 - <<'EOF'\nopen('output/journal.md', 'a').write('x')\nEOF"),),
+        (write("/tmp/try.c", "x"), bash("gcc /tmp/try.c -o /tmp/try && /tmp/try > /tmp/out.txt")),
+        (EDIT, edit(FILE, "b", "a")),
+    ],
+)
+def test_records_files_elsewhere_and_what_was_put_back_keep_no_commit(between):
+    start = write(FILE, "a\n")
+    assert kept(start, INITIAL, *between, commit("update journal", "aaaaaa2")) == [True, False]
+
+
+def test_an_amended_commit_counts_once_the_last():
+    amend = bash("git commit --amend -m 'round 1: better'", "[master aaaaaa3] round 1: better\n 1 file changed")
+    found = evidence(INITIAL, EDIT, commit("round 1: x", "aaaaaa2"), edit(FILE, "b", "c"), amend)
+    assert [item.canonical for item in found.checkpoints] == [True, False, True]
+    assert "amended in message" in found.checkpoints[1].reason
+
+
+def test_a_repository_that_was_made_anew_has_one_initial_commit():
+    again = bash("rm -rf .git && git init", ""), commit("initial state", "bbbbbb1", root=True)
+    found = evidence(INITIAL, *again, EDIT, commit("round 1: x", "bbbbbb2"))
+    assert [item.canonical for item in found.checkpoints] == [False, True, True]
+    assert [item.initial for item in found.checkpoints] == [False, True, False]
+    assert "made anew" in found.checkpoints[0].reason
+
+
+def test_a_first_commit_with_changes_is_an_ordinary_checkpoint_and_one_of_an_unknown_artifact_ambiguous():
+    changed = evidence(EDIT, commit("initial state", "aaaaaa1", root=True)).checkpoints[0]
+    assert (changed.initial, changed.ambiguous_initial) == (False, False)
+    assert "had been changed before" in changed.reason
+    unknown = evidence(INITIAL, text="Do it.").checkpoints[0]
+    assert (unknown.initial, unknown.ambiguous_initial) == (False, True)
+
+
+def test_commits_elsewhere_and_commits_that_did_not_happen_are_none():
+    failed = bash("git commit -m 'round 1: x'", "Exit code 1\nnothing to commit, working tree clean")
+    other = bash("cd /tmp/scratch && git commit -m try", "[master cccccc1] try\n 1 file changed")
+    assert [item.sha for item in evidence(INITIAL, failed, other).checkpoints] == ["aaaaaa1"]

@@ -1,0 +1,289 @@
+"""Scores, delivery, windows and remarks of a run that only its transcript shows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal
+
+import pytest
+from made_calls import bash, calls, edit, write
+from made_transcript import EVALUATOR, FILE, bench, build, commit, evidence, seen, transcript
+
+from loopscope.evidence.seeds import diff_only_seeds, only_seeds
+from loopscope.evidence.shellseen import seen_in_transcript
+from loopscope.models import BuildStatus, Grade
+from loopscope.transcripts.canonical import Call, Mark, MarkKind, Note, NoteKind, Result, ToolKind
+
+INITIAL = commit("initial state", "aaaaaa1", root=True)
+EDIT = edit(FILE, "a", "b")
+ONE = commit("round 1: x", "aaaaaa2")
+
+
+def last(*made, **more):
+    return evidence(*made, **more).checkpoints[-1]
+
+
+def test_evaluations_before_and_after_the_commit_count_for_its_state_and_the_median_is_the_score():
+    found = evidence(
+        INITIAL, EDIT, build(), bench("10", "20"), ONE, bench("40"), edit(FILE, "b", "c"), build(), bench("1")
+    )
+    initial, one = found.checkpoints
+    assert initial.grade is Grade.MISSING
+    assert initial.reconstructed is None
+    assert one.grade is Grade.CONFIRMED
+    # 40, 20, 10 ms: 0.5 * ln(100 / t) / ln(10) = 0.1990, 0.3495, 0.5000.
+    assert one.reconstructed is not None
+    values = one.reconstructed
+    assert (values.low, values.value, values.high) == (Decimal("0.1990"), Decimal("0.3495"), Decimal("0.5000"))
+    assert values.evaluations == (0, 1)
+    assert "median of 3 rewards" in values.reason
+    assert (one.builds, one.build_failures, one.candidates, one.evaluated_before_commit) == (1, 0, 1, True)
+    assert (one.builds_by_state, one.candidates_by_state) == (1, 1)
+    assert [item.checkpoint for item in found.evaluations] == [1, None, None]
+    assert [item.checkpoint for item in found.builds] == [1, None]
+    assert found.noise_band == Decimal("0.3010")
+    # The last state was never committed; the run's final score is its own.
+    assert found.final is not None
+    assert (found.final.value, found.final_grade, found.states) == (Decimal("1.0000"), Grade.CONFIRMED, 3)
+
+
+def test_a_binary_that_is_older_than_the_files_says_nothing_of_them():
+    found = last(INITIAL, EDIT, build(), edit(FILE, "b", "c"), bench("10"), ONE)
+    assert found.reconstructed is None
+    assert found.delivered is None
+
+
+@pytest.mark.parametrize(
+    ("made", "grade"),
+    [
+        ((build(), bench("10")), Grade.CONFIRMED),
+        ((bench("10"),), Grade.MISSING),
+        ((build(), bash("perf stat ./bench", "ms=10")), Grade.MISSING),
+        ((build(), bench("0.000000")), Grade.MISSING),
+        ((build(), bench("10", options="--part")), Grade.PROXY),
+        ((build(), bash("cat bench.log", "ms=10")), Grade.MISSING),
+        ((build(), bash("./bench", "Exit code 137\n")), Grade.MISSING),
+    ],
+)
+def test_only_the_tasks_own_evaluation_of_this_very_state_scores(made, grade):
+    assert last(INITIAL, EDIT, *made, ONE).grade is grade
+
+
+def test_a_claim_alone_is_a_proxy_and_stands_beside_what_was_measured():
+    alone = last(INITIAL, EDIT, commit("round 1: 100 ms -> 10 ms", "aaaaaa2"))
+    assert (alone.grade, alone.claimed, alone.reconstructed) == (Grade.PROXY, Decimal("0.5000"), None)
+    both = last(INITIAL, EDIT, build(), bench("40"), commit("round 1: 100 ms -> 10 ms", "aaaaaa2"))
+    assert (both.grade, both.claimed) == (Grade.CONFIRMED, Decimal("0.5000"))
+    assert both.reconstructed is not None
+    assert both.reconstructed.value == Decimal("0.1990")
+
+
+def test_a_commit_that_nothing_confirms_and_a_log_in_two_branches_are_at_most_inferred():
+    quiet = bash("git commit -qam 'round 1: x'; ls", "solve.c")
+    assert last(INITIAL, EDIT, build(), bench("10"), quiet).grade is Grade.INFERRED
+    note = Note(NoteKind.BRANCHES, "message 9 lists commit ddddddd")
+    found = evidence(INITIAL, EDIT, build(), bench("10"), ONE, notes=[note])
+    assert (found.order_checked, found.checkpoints[-1].grade) == (False, Grade.INFERRED)
+    assert "no single line of time" in found.warnings[0]
+
+
+@pytest.mark.parametrize(
+    ("made", "delivered", "score", "reason"),
+    [
+        ((build(), bench("10")), True, "0.5000", "it gave a result"),
+        ((build(), bash("./bench --check", "check=ok")), True, None, "its verdict is right"),
+        ((build(), bash("./bench --check", "check=bad"), bench("10")), False, "0.0000", "its check failed"),
+        ((build(), bash("./bench", "Exit code 134\npanic")), False, "0.0000", "its evaluation failed"),
+        ((build(),), False, None, "no evaluation of it gave a result"),
+        ((build("solve.c:3:1: error: expected ';'\nmake: *** [bench] Error 1"),), False, None, "it does not build"),
+        ((), None, None, "nothing was seen"),
+    ],
+)
+def test_what_is_delivered(made, delivered, score, reason):
+    found = last(INITIAL, EDIT, *made, ONE)
+    assert found.delivered is delivered
+    assert reason in found.delivered_reason
+    assert (found.reconstructed and str(found.reconstructed.value)) == score
+
+
+def test_a_verdict_that_flips_is_noise():
+    """A check passes and fails on one state: its reward moves between nothing and what the state is worth."""
+    good, bad = bash("./bench --check", "check=ok"), bash("./bench --check", "check=bad")
+    found = evidence(INITIAL, EDIT, build(), good, bad, bench("10", "10"), ONE)
+    assert found.noise_band == Decimal("0.5000")
+    one = found.checkpoints[-1].reconstructed
+    assert one is not None
+    assert (one.low, one.value, one.high) == (0, Decimal("0.5000"), Decimal("0.5000"))
+    assert evidence(INITIAL, EDIT, build(), good, bench("10"), ONE).noise_band is None
+
+
+def test_a_gain_within_the_noise_is_flagged():
+    found = evidence(
+        INITIAL, EDIT, build(), bench("20", "40"), ONE, edit(FILE, "b", "c"), build(), bench("30"),
+        commit("round 2: y", "aaaaaa3"),
+    )  # fmt: skip
+    assert [item.remarks for item in found.checkpoints[:2]] == [(), ()]
+    assert found.checkpoints[2].remarks == ("its gain of 0.0624 lies within the noise band of 0.1505",)
+
+
+@pytest.mark.parametrize(
+    ("change", "flagged"),
+    [
+        (edit(FILE, "srand(1);", "srand(7);"), True),
+        (bash("sed -i 's/srand(1)/srand(7)/' solve.c"), True),
+        (edit(FILE, "srand(1); n = 3;", "srand(7); n = 3;"), True),
+        (edit(FILE, "n = 3;", "n = 4;"), False),
+        (edit(FILE, "srand(1);", "srand(1); fast();"), False),
+        (write(FILE, "b\nsrand(7); n = 3;\n"), False),
+    ],
+)
+def test_a_gain_made_by_another_seed_is_flagged(change, flagged):
+    start = write(FILE, "a\nsrand(1); n = 3;\n")
+    found = last(
+        start, INITIAL, EDIT, build(), bench("20"), ONE, change, build(), bench("10"), commit("round 2: y", "aaaaaa3")
+    )
+    assert any("changing a seed, and nothing else" in remark for remark in found.remarks) is flagged
+
+
+def test_seeds_by_their_texts():
+    assert only_seeds("a\nSEED = 42\n", "a\nSEED = 1_000\n")
+    assert not only_seeds("SEED = 42", "SEED = 42")
+    assert not only_seeds("lr = 1", "lr = 2")
+    assert diff_only_seeds(" x\n-torch.manual_seed(0x10)\n+torch.manual_seed(3)")
+    assert not diff_only_seeds("-seed = 1\n+seed = 2\n+more = 1")
+
+
+def test_a_jump_to_exactly_one_is_suspicious():
+    found = last(INITIAL, EDIT, build(), bench("50"), ONE, edit(FILE, "b", "c"), build(), bench("0.5"),
+                 commit("round 2: y", "aaaaaa3"))  # fmt: skip
+    assert found.remarks == ("suspicious: a jump of 0.8495 to exactly 1.0",)
+
+
+def test_looking_the_answer_up_in_other_commits_is_flagged():
+    search = bash("git log --all -S fast_path --oneline", "ddddd17 the reference")
+    look, own = bash("git show ddddd17:solve.c", "int main"), bash("git show aaaaaa1:solve.c", "int main")
+    found = evidence(INITIAL, search, look, own)
+    [warning] = [text for text in found.warnings if "looked up" in text]
+    assert "reads commit ddddd17" in warning
+    assert not any("looked up" in text for text in evidence(INITIAL, look, own).warnings)
+    assert not any("looked up" in text for text in evidence(INITIAL, search, own).warnings)
+
+
+def test_builds_scratch_programs_and_evaluations_that_build_are_counted_once():
+    found = evidence(
+        INITIAL,
+        EDIT,
+        build("solve.c:3:1: error: expected ';'\nmake: *** [bench] Error 1"),
+        build("make: gcc: No such file or directory\nmake: *** [bench] Error 127"),
+        bash("gcc /tmp/try.c -o /tmp/try", "/tmp/try.c:1:1: error: x"),
+        bash("make && ./bench", "gcc -O2 solve.c -o bench\nms=10"),
+        ONE,
+    )
+    one = found.checkpoints[-1]
+    assert (one.builds, one.build_failures, one.env_failures, one.candidates) == (2, 1, 1, 1)
+    assert [item.counted for item in found.builds] == [True, False, False, True]
+    assert found.builds[0].status is BuildStatus.CODE_FAILURE
+    go = evidence(INITIAL, bash("go run . -mode benchmark", "result=ok time=0.1"), ONE,
+                  text="You may edit `solve.go`.", evaluator=None)  # fmt: skip
+    assert (go.checkpoints[-1].builds, go.checkpoints[-1].candidates) == (1, 0)
+
+
+def test_without_builds_an_evaluation_of_compiled_code_may_build_and_one_of_a_script_does_not():
+    assert last(INITIAL, EDIT, bench("10"), ONE).builds is None
+    python = EVALUATOR.model_copy(
+        update={"evaluations": (EVALUATOR.evaluations[2].model_copy(update={"program": r"main\.py"}),)}
+    )
+    made = (INITIAL, edit("/w/app/a.py", "x", "y"), bash("python3 main.py", "ms=10"), ONE)
+    found = last(*made, text="You may edit `/w/app/a.py`.", evaluator=python)
+    assert (found.builds, found.candidates, found.grade) == (0, 1, Grade.CONFIRMED)
+
+
+def test_a_measured_file_is_worth_what_its_last_evaluation_before_the_next_commit_says():
+    rule = EVALUATOR.evaluations[2].model_copy(
+        update={"program": r"eval\.py", "measures": "out.pt", "made_by": r"train\.py"}
+    )
+    trained = EVALUATOR.model_copy(update={"evaluations": (rule,)})
+    run = bash("python3 eval.py", "ms=40"), bash("python3 eval.py", "ms=20")
+    found = evidence(
+        INITIAL, edit("/w/app/a.py", "x", "y"), ONE, bash("python3 train.py", "done"), *run,
+        commit("round 2: notes of the training", "aaaaaa3"), bash("python3 eval.py", "ms=10"),
+        text="You may edit `/w/app/a.py`.", evaluator=trained,
+    )  # fmt: skip
+    assert [item.reconstructed and item.reconstructed.value for item in found.checkpoints] == [
+        None,
+        Decimal("0.3495"),
+        Decimal("0.5000"),
+    ]
+    assert (found.noise_band, found.final_grade) == (None, Grade.INFERRED)
+    assert found.final is not None
+    assert found.final.value == Decimal("0.5000")
+
+
+def test_an_answer_that_differs_from_the_untouched_solutions_is_wrong():
+    entry = EVALUATOR.evaluations[2].model_copy(update={"answer": r"sum=(?P<value>\d+)"})
+    summed = EVALUATOR.model_copy(update={"evaluations": (entry,)})
+    right, wrong = bash("./bench", "ms=50 sum=7"), bash("./bench", "ms=10 sum=8")
+    found = evidence(build(), right, INITIAL, EDIT, build(), wrong, ONE, evaluator=summed)
+    assert [item.delivered for item in found.checkpoints] == [True, False]
+    assert found.checkpoints[1].reconstructed is not None
+    assert found.checkpoints[1].reconstructed.value == 0
+    assert "printed 8, and the untouched solution 7" in found.evaluations[1].reason
+
+
+def subagent(thread: str, *made) -> list[Call]:
+    return [replace(call, thread=thread) for call in calls(made)]
+
+
+def agent(index: int, tool: str = "Task") -> Call:
+    return Call(index, "main", "a", tool, ToolKind.AGENT, {}, Result(index + 1, "done"))
+
+
+def with_subagent(*made, tool: str = "Task", commits_between: bool = False):
+    """The main thread makes a commit, starts a subagent, and commits again."""
+    thread = transcript([INITIAL, ONE] if commits_between else [INITIAL])
+    main = [*thread.calls, agent(20, tool)]
+    main += [call for call in transcript([EDIT] * 12 + [commit("round 2: y", "aaaaaa3")]).calls if call.index > 24]
+    start = Mark(20, "main", MarkKind.SUBAGENT_START, "child")
+    whole = replace(thread, calls=(*main, *subagent("child", *made)), marks=(start,))
+    return seen_in_transcript(whole, (), EVALUATOR)
+
+
+def test_what_a_subagent_builds_is_in_the_window_in_which_it_ran():
+    found = with_subagent(build())
+    assert found.subagents == {"child": 1}
+    assert found.place(found.builds[0].at) is not None
+    assert found.tool_calls == 4
+    assert found.support.subagents == 1
+
+
+def test_when_nobody_knows_when_a_subagent_ran_its_builds_are_in_no_window_and_that_is_said():
+    found = with_subagent(build(), tool="spawn_agent")
+    assert found.subagents == {"child": None}
+    assert any("in no window" in text for text in found.warnings)
+
+
+def test_after_a_subagents_edit_no_state_is_certain():
+    found = with_subagent(edit(FILE, "a", "z"))
+    assert any("changed the artifact" in text for text in found.warnings)
+    assert not found.last_certain
+
+
+def test_failed_calls_and_changed_retries():
+    wrong = bash("./bench", "Exit code 1\npanic")
+    refused = edit(FILE, "q", "r", "<tool_use_error>String to replace not found in file.")
+    other = edit(FILE, "s", "r", "<tool_use_error>String to replace not found in file.")
+    support = seen(wrong, refused, other, EDIT, wrong, build()).support
+    assert (support.failed_calls, support.failed_then_changed) == (4, 3)
+
+
+def test_without_an_evaluator_nothing_is_scored_and_that_is_said():
+    found = evidence(INITIAL, EDIT, build(), ONE, evaluator=None)
+    assert "no evaluator file" in found.warnings[0]
+    assert {item.grade for item in found.checkpoints} == {Grade.MISSING}
+
+
+def test_a_transcript_without_commits_matches_nothing_and_is_still_counted():
+    found = evidence(build(), bench("10"))
+    assert (found.checkpoints, found.transcript_matched, found.tool_calls) == ((), False, 2)
+    assert found.final is not None
+    assert found.final.value == Decimal("0.5000")
