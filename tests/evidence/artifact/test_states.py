@@ -238,8 +238,59 @@ def test_other_ways_of_changing_files() -> None:
         'for b in 1 2; do sed -i "s/B = .*/B = $b/" solve.cu; make; ./icp_corr --benchmark; done',
         "time_ms=0.1\ntime_ms=0.2",
     )
-    assert states(write(FILE, "B = 0\n"), looped) == [1, 2]
-    assert not measured(write(FILE, "B = 0\n"), looped)[0].certain
+    assert states(write(FILE, "B = 0\n"), looped) == [1, 2, 3]
+    assert [item.state for item in measured(write(FILE, "B = 0\n"), looped)] == [2, 3]
+    opaque = bash(
+        'cat list | while read b; do sed -i "s/B = .*/B = $b/" solve.cu; make; ./icp_corr --benchmark; done',
+        "time_ms=0.1\ntime_ms=0.2",
+    )
+    assert states(write(FILE, "B = 0\n"), opaque) == [1, 2]
+    assert not measured(write(FILE, "B = 0\n"), opaque)[0].certain
+
+
+def test_programs_that_rewrite_the_artifact_are_replayed() -> None:
+    edit_it = "s = open('solve.cu').read()\ns = s.replace({!r}, {!r})\nopen('solve.cu', 'w').write(s)\n"
+
+    def program(old: str, new: str) -> Made:
+        return bash(f"python3 - <<'EOF'\n{edit_it.format(old, new)}EOF")
+
+    # Nothing found is nothing changed, and the same text is the same state.
+    made = [write(FILE, "a = 1\n"), program("x", "y"), program("1", "2"), program("2", "1")]
+    assert states(*made) == [1, 2, 1]
+    assert states(write(FILE, "a = 1\n"), write("/w/app/e.py", edit_it.format("1", "2")), bash("python3 e.py")) == [
+        1,
+        2,
+    ]
+    failed = bash(
+        "python3 - <<'EOF'\n" + edit_it.format("1", "2") + "EOF", "Exit code 1\nTraceback (most recent call last):"
+    )
+    assert states(write(FILE, "a = 1\n"), failed) == [1]
+
+
+def test_patches_that_are_refused_change_nothing() -> None:
+    assert states(bash("patch solve.cu < x.patch && make", "Exit code 2\npatch: **** malformed patch at line 3:")) == []
+
+
+def test_uncommitted_changes_stay_when_the_revision_has_the_same_file() -> None:
+    commit = bash("git add -A && git commit -m one", "[master aaaaaa1] one")
+    other = bash("git commit --allow-empty -m two", "[master aaaaaa2] two")
+    begin = [write(FILE, "a = 1\n"), commit, other, write(FILE, "a = 2\n")]
+    assert states(*begin, bash("git checkout aaaaaa1", "HEAD is now at aaaaaa1\nM\tsolve.cu")) == [1, 2]
+    assert states(*begin, bash("git checkout -f aaaaaa1")) == [1, 2, 1]
+    assert states(*begin, bash("git reset --hard aaaaaa1")) == [1, 2, 1]
+
+
+def test_cargo_that_compiles_nothing_runs_what_was_built_before() -> None:
+    scope = ArtifactScope(frozenset(["/w/app/src/solve.rs"]), "/w/app")
+    file, task = "/w/app/src/solve.rs", "regex_engine"
+    built = bash(
+        "cargo run --release", "   Compiling solve v0.1.0\n    Finished `release` profile\nhaystacks=9 time=0.5"
+    )
+    fresh = bash("cargo run --release", "    Finished `release` profile\nhaystacks=9 time=0.5")
+    first, same, stale = measured(write(file, "1"), built, fresh, write(file, "2"), fresh, scope=scope, task=task)
+    assert [(item.state, item.stale, item.certain) for item in (first, same, stale)] == [
+        (1, False, True), (1, False, True), (1, True, False),
+    ]  # fmt: skip
 
 
 def test_a_script_file_is_followed() -> None:

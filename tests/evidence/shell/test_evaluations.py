@@ -85,10 +85,47 @@ def test_failures_and_missing_results() -> None:
 def test_several_in_one_call_share_the_values_in_order() -> None:
     output = f"__VERIFIER_CORRECTNESS__=PASS\n{TIME}\ntime_ms=0.5\ntime_ms=0.6\ntime_ms=0.7"
     check, one, loop = found(
-        bash("./icp_corr --verify && ./icp_corr --benchmark; for i in 1 2 3; do ./icp_corr --benchmark; done", output)
+        bash("./icp_corr --verify && ./icp_corr --benchmark; while x; do ./icp_corr --benchmark; done", output)
     )
     assert [check.values, one.values, loop.values] == [("PASS",), ("0.312896",), ("0.5", "0.6", "0.7")]
     assert one.command == loop.command
+
+
+def test_lines_that_fit_two_rules_belong_to_one_evaluation() -> None:
+    lines = "result=ok time=0.000000 checksum=17\nresult=ok time=0.5 hits=3"
+    check, score = found(bash("./solve -mode=verify && ./solve -mode=benchmark", lines), task="bm25_search_go")
+    assert (check.values, score.values) == (("ok",), ("0.5",))
+    # Where one line is all there is, it is the score's.
+    check, score = found(
+        bash("./solve -mode=verify > /dev/null; ./solve -mode=benchmark", "result=ok time=0.5"), task="bm25_search_go"
+    )
+    assert (check.values, score.values) == ((), ("0.5",))
+
+
+def test_each_round_of_a_loop_is_an_evaluation() -> None:
+    rounds = found(bash("for i in 1 2 3; do ./icp_corr; done", "time_ms=0.5\ntime_ms=0.6\ntime_ms=0.7"))
+    assert [one.values for one in rounds] == [("0.5",), ("0.6",), ("0.7",)]
+    broken = found(bash("for i in 1 2; do ./icp_corr; done", "Exit code 1\nresult=fail\nresult=fail"))
+    assert [one.status for one in broken] == [EvaluationStatus.FAILED] * 2
+
+
+def test_an_evaluation_behind_one_that_failed_did_not_take_place() -> None:
+    output = "Exit code 1\nstream sync error: misaligned address\nresult=fail"
+    check, score = found(bash("make && ./icp_corr --verify && ./icp_corr --benchmark", output))
+    assert (check.status, score.status) == (EvaluationStatus.FAILED, EvaluationStatus.NOT_RUN)
+    output = "Exit code 1\n__VERIFIER_CORRECTNESS__=PASS\nresult=fail"
+    check, score = found(bash("./icp_corr --verify && ./icp_corr --benchmark", output))
+    assert (check.status, score.status) == (EvaluationStatus.RESULT, EvaluationStatus.FAILED)
+    (run,) = found(bash("cargo run --release", "Exit code 101\nerror[E0308]: mismatched types"), task="regex_engine")
+    assert (run.status, run.counts) == (EvaluationStatus.NOT_RUN, False)
+
+
+def test_a_file_that_a_call_writes_and_reads_is_its_own_output() -> None:
+    command = "./icp_corr --benchmark > r.txt && cat r.txt"
+    first, second = found(
+        bash(command, "time_ms=0.5"), bash(command, "time_ms=0.6"), read("/w/app/r.txt", "time_ms=0.6")
+    )
+    assert [(one.values, one.result_index) for one in (first, second)] == [(("0.5",), 2), (("0.6",), 4)]
 
 
 def test_results_that_come_later() -> None:

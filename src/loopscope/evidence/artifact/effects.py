@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from loopscope.evidence.artifact.contents import Version, derived, known, unknown
+from loopscope.evidence.artifact.replaying import replay
 from loopscope.evidence.artifact.rewriting import rewritten, sed
 from loopscope.evidence.artifact.world import World
 from loopscope.evidence.shell.calls import ShellCall
@@ -162,12 +163,12 @@ def _sed(command: SimpleCommand, shell: ShellCall, world: World) -> Iterator[Eff
 
 
 def _patch(command: SimpleCommand, shell: ShellCall, world: World) -> Iterator[Effect]:
-    if any(item in ("--dry-run", "-R --dry-run") for item in command.arguments):
+    if "--dry-run" in command.arguments or "patch: ****" in shell.shown:
         return
     text = command.stdin_text or ""
     for redirect in command.redirects:
-        source = command.path(redirect.target.text) if redirect.operator == "<" else None
-        text = text or (world.files.get(world.key(source)).text or "" if source else "")
+        if redirect.operator == "<":
+            text = text or _text_at(world, command.path(redirect.target.text)) or ""
     plain = [item for item in command.arguments if not item.startswith("-")]
     for item in plain[:1] or _PATCHED.findall(text):
         path = command.path(item)
@@ -191,11 +192,18 @@ def _formats(command: SimpleCommand, world: World, names: tuple[str, ...] | list
 def _scripts(command: SimpleCommand, shell: ShellCall, world: World) -> Iterator[Effect]:
     """Programs of an interpreter that write artifact files, told by their text."""
     if "Traceback (most recent call last)" in shell.shown and shell.succeeded is False:
-        return
+        stop = shell.stop
+        if stop is None or stop.order == command.order:
+            return
     text = _program_text(command, world)
     inline = command.program.startswith("perl") and any(re.match(r"-\w*i", item) for item in command.arguments)
     names = [item for item in command.arguments if world.name(command.path(item))] if inline else ()
     targets = list(names) or (list(rewritten(text, world.scope)) if text else [])
+    if targets and text and not inline and not command.loop and command.program.startswith(("python", "pypy")):
+        made = replay(text, lambda name: _text_at(world, command.path(name)))
+        if made is not None:
+            yield from _replayed(command, made, world)
+            return
     for item in targets:
         path = command.path(item) or item
         base = world.files.get(world.key(path))
@@ -204,6 +212,18 @@ def _scripts(command: SimpleCommand, shell: ShellCall, world: World) -> Iterator
         name = world.set(path, version)
         if name is not None:
             yield Effect(name, f"a script of `{command.program}` rewrites it", False)
+
+
+def _replayed(command: SimpleCommand, made: Mapping[str, str], world: World) -> Iterator[Effect]:
+    for item, content in made.items():
+        path = command.path(item)
+        name = world.set(path, known(content)) if path is not None else None
+        if name is not None:
+            yield Effect(name, f"a script of `{command.program}` rewrites it", True)
+
+
+def _text_at(world: World, path: str | None) -> str | None:
+    return world.files.get(world.key(path)).text if path is not None else None
 
 
 def _program_text(command: SimpleCommand, world: World) -> str | None:
@@ -215,8 +235,7 @@ def _program_text(command: SimpleCommand, world: World) -> str | None:
         if item == "-":
             return command.stdin_text
         if not item.startswith("-"):
-            path = command.path(item)
-            return world.files.get(world.key(path)).text if path is not None else None
+            return _text_at(world, command.path(item))
     return command.stdin_text
 
 

@@ -123,7 +123,7 @@ def restored(repository: Repository, git: GitCall, working: Tree, named: Named) 
     if git.verb == "init":
         return None
     if git.verb in ("checkout", "restore", "switch"):
-        return _checkout(repository, git, names, named)
+        return _checkout(repository, git, working, names, named)
     if git.verb == "stash":
         return _stash(repository, git, working, names)
     if git.verb == "reset":
@@ -158,7 +158,7 @@ def _added(git: GitCall, names: list[str], named: Named) -> list[str]:
     return paths_of(git, named)
 
 
-def _checkout(repository: Repository, git: GitCall, names: list[str], named: Named) -> Restored | None:
+def _checkout(repository: Repository, git: GitCall, working: Tree, names: list[str], named: Named) -> Restored | None:
     creates = git.has("-b", "-B", "-c", "-C", "--orphan") and git.verb != "restore"
     plain = [item for item in git.arguments if not item.startswith("-")]
     if creates:
@@ -190,7 +190,7 @@ def _checkout(repository: Repository, git: GitCall, names: list[str], named: Nam
         return None
     if repository.find(plain[0]) is None and not _REVISION.fullmatch(plain[0]):
         return None
-    return _switch(repository, plain[0], names)
+    return _switch(repository, plain[0], names, {} if git.has("-f", "--force", "--discard-changes") else working)
 
 
 def _source(git: GitCall) -> str | None:
@@ -204,10 +204,18 @@ def _source(git: GitCall) -> str | None:
     return None
 
 
-def _switch(repository: Repository, revision: str, names: list[str]) -> Restored:
+def _switch(repository: Repository, revision: str, names: list[str], working: Tree) -> Restored:
+    """Go to a revision. What is changed and not committed stays where the two revisions do not differ."""
     at = repository.find(revision)
     tree = repository.tree_of(revision, names)
-    repository.index = dict(tree)
+    if at is not None and repository.head is not None:
+        before = repository.tree_of("HEAD", names)
+        kept = [name for name in names if before[name].id == tree[name].id]
+        index = {name: repository.index.get(name) or tree[name] for name in kept}
+        repository.index = {**tree, **index}
+        tree = {**tree, **{name: working[name] for name in kept if name in working}}
+    else:
+        repository.index = dict(tree)
     repository.head = at
     repository.branch = revision if revision in repository.tips else None
     return Restored(tree, f"git checkout {revision}")

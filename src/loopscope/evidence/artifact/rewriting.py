@@ -67,7 +67,7 @@ def sed_text(text: str, command: str, extended: bool) -> str | None:
         kept = [line for number, line in enumerate(lines) if number not in chosen]
         return "\n".join(kept) + ("\n" if kept and ending else "")
     pattern = _expression(found["old"], extended)
-    if pattern is None or not _affordable(found["old"], lines) or re.search(r"\\[^&/n\d\\t.*\[\]\"|#]", found["new"]):
+    if pattern is None or not _affordable(pattern, lines) or re.search(r"\\[^&/n\d\\t.*\[\]\"|#]", found["new"]):
         return None
     flags = found["flags"]
     references = [int(digit) for digit in re.findall(r"\\(\d)", found["new"])]
@@ -82,10 +82,20 @@ def sed_text(text: str, command: str, extended: bool) -> str | None:
     return "\n".join(lines) + ("\n" if ending else "")
 
 
-def _affordable(expression: str, lines: list[str]) -> bool:
+def _affordable(pattern: re.Pattern[str], lines: list[str]) -> bool:
     """Whether an expression, which may be anybody's, is tried in reasonable time at the worst."""
-    repeats = len(re.findall(r"[*+{]", expression))
-    return repeats == 0 or sum(len(line) ** (repeats + 1) for line in lines) <= _MAX_STEPS
+    repeats = len(re.findall(r"(?<!\\)[*+{]", pattern.pattern))
+    begin = _literal_start(pattern.pattern)
+    # A line without the words that every match begins with costs nothing.
+    return repeats == 0 or sum(len(line) ** (repeats + 1) for line in lines if begin in line) <= _MAX_STEPS
+
+
+def _literal_start(expression: str) -> str:
+    """The words that each match of an expression begins with."""
+    if "|" in expression:
+        return ""
+    found = re.match(r"(?:\\[^\w\s]|[\w <>=,;:!@#%&~/'\"-])*(?![*?{])", expression)
+    return re.sub(r"\\(.)", r"\1", found[0]) if found else ""
 
 
 def _chosen(
@@ -94,7 +104,7 @@ def _chosen(
     """Numbers of the lines that an address chooses, from 0."""
     if match is not None:
         pattern = _expression(match, extended)
-        if pattern is None or not _affordable(match, lines):
+        if pattern is None or not _affordable(pattern, lines):
             return None
         return [number for number, line in enumerate(lines) if pattern.search(line)]
     if first is None:

@@ -15,7 +15,7 @@ from loopscope.evidence.artifact.repository import covers_all, paths_of, restore
 from loopscope.evidence.artifact.scope import ArtifactScope
 from loopscope.evidence.artifact.timeline import Place, RawChange, RawState, Timeline, number
 from loopscope.evidence.artifact.world import Snapshot, World, snapshot_of
-from loopscope.evidence.shell.builds import BuildFinding, Outcome
+from loopscope.evidence.shell.builds import UP_TO_DATE, BuildFinding, Outcome
 from loopscope.evidence.shell.calls import ShellCall
 from loopscope.evidence.shell.commands import SimpleCommand, resolve
 from loopscope.evidence.shell.commit_types import CommitFinding
@@ -239,7 +239,7 @@ class _Tracker:
         self.builds.append(
             RawState(shell.index, place, present, present, build.outcome is not Outcome.NOT_RUN, "what it compiled")
         )
-        if failed or build.signature == "up to date":
+        if failed or build.signature == UP_TO_DATE:
             return
         for path in outputs(shell, command, build):
             world.built(path, shell.index, certain=build.outcome is Outcome.SUCCEEDED)
@@ -270,9 +270,15 @@ class _Tracker:
         certain, reason = True, "it reads the sources as they are"
         path = self._measures(evaluation.rule, command) or self._binary(command, evaluation)
         if place in self._builds:
+            build = self._builds[place]
             reason = "it builds and runs the sources as they are"
-            if self._builds[place].outcome in _FAILED:
+            if build.outcome in _FAILED:
                 snapshot, reason = None, "its build failed"
+            elif build.signature == UP_TO_DATE:
+                made = [world.product(item) for item in outputs(shell, command, build)]
+                if made and made[0] is not None and made[0].snapshot != present:
+                    snapshot, certain = made[0].snapshot, False
+                    reason = f"nothing was compiled; what it ran was built in message {made[0].index}"
         elif path is not None:
             product = world.product(path)
             if product is None:

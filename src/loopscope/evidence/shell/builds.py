@@ -137,6 +137,8 @@ def _judge(
     ran = bool(by_kind["runtime"]) and tool.runs
     if by_kind["success"]:
         text = by_kind["success"][0]
+        if text.signature.name == "cargo finished" and not _compiled(shell, command):
+            return Outcome.SUCCEEDED, f"its output shows: {text.text}, and that nothing was compiled", ran, UP_TO_DATE
         return Outcome.SUCCEEDED, f"its output shows: {text.text}", ran, text.signature.name
     if shell.succeeded and _decides(shell, command):
         return Outcome.SUCCEEDED, "the call succeeded, which hangs on it", ran, None
@@ -155,6 +157,16 @@ def _judge(
         ran or _failed_run(shell, command, tool),
         None,
     )
+
+
+UP_TO_DATE = "up to date"
+"""Signature of builds that found nothing to do: what was built before is still there."""
+
+
+def _compiled(shell: ShellCall, command: SimpleCommand) -> bool:
+    """Whether cargo compiled anything, which it says; where what it says is not all shown, it may have."""
+    whole = command.pipe is None and not command.redirects and shell.call.result is not None
+    return "Compiling " in shell.text or not whole or (shell.call.result is not None and shell.call.result.cut)
 
 
 _KINDS = ("code", "environment", "runtime", "success")

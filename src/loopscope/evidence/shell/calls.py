@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from loopscope.evidence.shell.commands import Script, SimpleCommand, resolve
 from loopscope.evidence.shell.parse import parse
+from loopscope.evidence.shell.reached import Stop, stop_of
 from loopscope.evidence.shell.scripts import expand
 from loopscope.transcripts.canonical import Call, ToolKind
 
@@ -20,6 +21,8 @@ _READERS = frozenset(["cat", "tail", "head", "grep", "egrep", "less", "sed", "aw
 _SYNTAX = re.compile(
     r"^\S{0,100}(?:bash|sh)\S{0,100}: (?:eval: |-c: )?line \d+: (?:syntax error|unexpected EOF)", re.MULTILINE
 )
+_LAST = 64 << 10
+"""Characters of an output in which the reason of a failure is looked for."""
 _KILLED = frozenset([124, 130, 137, 143, 144])
 
 
@@ -92,12 +95,24 @@ class ShellCall:
                     return command.order
         return None
 
+    @property
+    def stop(self) -> Stop | None:
+        """The command that is seen to have failed, and with it the call."""
+        if self.succeeded is not False:
+            return None
+        return stop_of(self.script.commands, (self.text if self.call.background else self.shown)[-_LAST:])
+
     def unreached(self, command: SimpleCommand) -> str | None:
         """Why a command was surely not run; None where nothing says so."""
-        if self.succeeded is False and _SYNTAX.search(self.shown):
+        if self.succeeded is not False:
+            return None
+        if _SYNTAX.search(self.shown):
             return "the shell could not read the script"
         died = self.died_at
-        return "the script killed its own shell before it" if died is not None and command.order > died else None
+        if died is not None and command.order > died:
+            return "the script killed its own shell before it"
+        stop = self.stop
+        return stop.reason if stop is not None and command.order > stop.order else None
 
 
 def shell_calls(calls: Sequence[Call], cwd: str | None = None) -> list[ShellCall]:
@@ -182,13 +197,7 @@ def _with_files(found: list[ShellCall], calls: Sequence[Call], running: Mapping[
     for position, call in enumerate(calls):
         number = number_at.get(position)
         if number is not None:
-            shell = found[number]
-            for path in dict.fromkeys(_read_files(shell.script)):
-                if path in writers and writers[path] != number and shell.outputs:
-                    _join(found, writers[path], shell.outputs[0])
-            for command in shell.script.commands:
-                if command.program not in ("cat", "echo", "printf"):
-                    writers.update(dict.fromkeys(written_files(command), number))
+            _join_read(found, number, writers)
         elif call.kind is ToolKind.READ and call.path and call.result:
             task = _TASK_FILE.search(call.path)
             if task and task[1] in running:
@@ -200,9 +209,21 @@ def _with_files(found: list[ShellCall], calls: Sequence[Call], running: Mapping[
     return found
 
 
-def _read_files(script: Script) -> Iterator[str]:
-    for command in script.commands:
+def _join_read(found: list[ShellCall], number: int, writers: dict[str, int]) -> None:
+    """Join what a call reads to the calls that wrote it; a file that it wrote itself before is its own output."""
+    shell = found[number]
+    meant: dict[int, None] = {}
+    for command in shell.script.commands:
         if command.program in _READERS and not (command.pipe and command.pipe.position):
-            for name in command.arguments:
-                if not name.startswith("-") and (path := command.path(name)):
-                    yield path
+            meant.update((writers[path], None) for path in _read_files(command) if path in writers)
+        if command.program not in ("cat", "echo", "printf"):
+            writers.update(dict.fromkeys(written_files(command), number))
+    meant.pop(number, None)
+    for at in meant if shell.outputs else ():
+        _join(found, at, shell.outputs[0])
+
+
+def _read_files(command: SimpleCommand) -> Iterator[str]:
+    for name in command.arguments:
+        if not name.startswith("-") and (path := command.path(name)):
+            yield path

@@ -131,7 +131,7 @@ def _confirmed(base: CommitFinding, line: _Shown) -> CommitFinding:
 
 
 def _unconfirmed(base: CommitFinding, shell: ShellCall, command: SimpleCommand, count: int) -> CommitFinding:
-    text = shell.shown
+    text = shell.text if shell.call.background else shell.shown
     if not shell.outputs:
         return replace(base, reason="the call has no result")
     failure = next((failure for failure, pattern in FAILURES if pattern.search(text)), None)
@@ -143,6 +143,8 @@ def _unconfirmed(base: CommitFinding, shell: ShellCall, command: SimpleCommand, 
         failure = None
     unreached = shell.unreached(command)
     if unreached:
+        if shell.stop is not None:
+            return replace(base, happened=False, failure=failure or CommitFailure.NOT_REACHED, reason=unreached)
         kind = CommitFailure.KILLED if shell.killed else CommitFailure.SYNTAX
         return replace(base, happened=False, failure=kind, reason=unreached)
     if shell.killed and failure is None:

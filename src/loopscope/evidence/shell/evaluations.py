@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from loopscope.evidence.shell.builds import BuildFinding, Outcome
-from loopscope.evidence.shell.calls import Output, ShellCall
+from loopscope.evidence.shell.calls import ShellCall
 from loopscope.evidence.shell.commands import SimpleCommand
+from loopscope.evidence.shell.reached import last_chain
 from loopscope.evidence.shell.rules import EvaluationRule, Role, names_of
+from loopscope.evidence.shell.values import NOTHING, Taken, ValueLines
 from loopscope.evidence.shell.wrappers import PROFILERS
 
 _ABSENT = re.compile(r"(?:No such file or directory|command not found|can't open file|not found$)", re.MULTILINE)
@@ -80,7 +82,10 @@ def find_evaluations(
         rules: what an evaluation is; the first rule that fits counts.
         builds: the thread's builds, so that evaluations behind a failed one are known not to have run.
     """
-    failed = {(item.position, item.order): item for item in builds if item.outcome in _STOPPING}
+    failed: dict[int, list[BuildFinding]] = {}
+    for item in builds:
+        if item.outcome in _STOPPING:
+            failed.setdefault(item.position, []).append(item)
     found: list[EvaluationFinding] = []
     for shell in shells:
         chosen = [
@@ -89,7 +94,7 @@ def find_evaluations(
             if command.function is None and (rule := _rule_for(command, rules)) is not None
         ]
         if chosen:
-            found += _of_call(shell, chosen, [order for position, order in failed if position == shell.position])
+            found += _of_call(shell, chosen, [build.order for build in failed.get(shell.position, ())])
     return found
 
 
@@ -97,8 +102,9 @@ _STOPPING = (Outcome.CODE_FAILURE, Outcome.ENVIRONMENT_FAILURE, Outcome.NOT_RUN)
 
 
 def _rule_for(command: SimpleCommand, rules: Sequence[EvaluationRule]) -> EvaluationRule | None:
-    arguments = " ".join(command.arguments)
-    for name in names_of(command):
+    names = names_of(command)
+    arguments = " ".join(command.arguments) if names else ""
+    for name in names:
         for rule in rules:
             if rule.fits(name, arguments):
                 return rule
@@ -108,16 +114,18 @@ def _rule_for(command: SimpleCommand, rules: Sequence[EvaluationRule]) -> Evalua
 def _of_call(
     shell: ShellCall, chosen: list[tuple[SimpleCommand, EvaluationRule]], failed: list[int]
 ) -> list[EvaluationFinding]:
-    left = {id(rule): _values(shell, rule) for _, rule in chosen}
-    found = []
+    lines = ValueLines(shell)
+    found: list[EvaluationFinding] = []
+    broken: SimpleCommand | None = None
     for number, (command, rule) in enumerate(chosen):
-        output, values = left[id(rule)]
-        later = sum(other is rule for _, other in chosen[number + 1 :])
-        take = len(values) if not later else max(len(values) - later, 1) if command.loop else 1
-        mine, left[id(rule)] = values[:take], (output, values[take:])
-        status, reason = _status(shell, command, rule, mine, failed)
-        if status is EvaluationStatus.NOT_RUN:
-            mine, left[id(rule)] = [], (output, values)
+        reason = _not_run(shell, command, failed, broken)
+        if reason is not None:
+            status, taken = EvaluationStatus.NOT_RUN, NOTHING
+        else:
+            taken = lines.take(command, rule, [later for _, later in chosen[number + 1 :]])
+            status, reason = _status(shell, command, rule, taken)
+        if status is EvaluationStatus.FAILED and shell.succeeded is False and broken is None:
+            broken = command
         found.append(
             EvaluationFinding(
                 index=shell.index,
@@ -128,8 +136,8 @@ def _of_call(
                 directory=command.cwd,
                 program=_program(command),
                 status=status,
-                values=tuple(mine),
-                result_index=output.index if output is not None and mine else None,
+                values=taken.values,
+                result_index=taken.index,
                 profiled=_is_profiled(command),
                 background=command.background or shell.call.background is not None,
                 reason=reason,
@@ -139,29 +147,27 @@ def _of_call(
     return found
 
 
-def _values(shell: ShellCall, rule: EvaluationRule) -> tuple[Output | None, list[str]]:
-    """The values and the output that shows them; of output that is fetched again and again, the last."""
-    if rule.value is None:
-        return None, []
-    for output in reversed(shell.outputs):
-        values = [found["value"] for found in rule.value.finditer(output.text) if found["value"] is not None]
-        if values:
-            return output, values
-    return None, []
+def _not_run(shell: ShellCall, command: SimpleCommand, failed: list[int], broken: SimpleCommand | None) -> str | None:
+    """Why an evaluation did not take place; None where nothing says so."""
+    if unreached := shell.unreached(command):
+        return unreached
+    for order in failed:
+        if order == command.order:
+            return "it did not compile"
+        if order < command.order and _hangs_on(shell, order, command):
+            return "the build before it failed"
+    if broken is not None and _hangs_on(shell, broken.order, command) and command in last_chain(shell.script.commands):
+        return "the evaluation before it failed"
+    return None
 
 
 def _status(
-    shell: ShellCall, command: SimpleCommand, rule: EvaluationRule, values: list[str], failed: list[int]
+    shell: ShellCall, command: SimpleCommand, rule: EvaluationRule, taken: Taken
 ) -> tuple[EvaluationStatus, str]:
-    if unreached := shell.unreached(command):
-        return EvaluationStatus.NOT_RUN, unreached
-    for order in failed:
-        if order < command.order and _hangs_on(shell, order, command):
-            return EvaluationStatus.NOT_RUN, "the build before it failed"
-    if rule.failed is not None and rule.failed.search(shell.text):
+    if taken.wrong:
         return EvaluationStatus.FAILED, "its output says that the solution is wrong"
-    if values:
-        return EvaluationStatus.RESULT, f"its output shows {', '.join(values[:3])}"
+    if taken.values:
+        return EvaluationStatus.RESULT, f"its output shows {', '.join(taken.values[:3])}"
     absent = re.search(rf"{re.escape(command.words[0].text)}: {_ABSENT.pattern}", shell.text)
     if absent or (_ABSENT.search(shell.text[-2000:]) and shell.succeeded is not True):
         return EvaluationStatus.NOT_RUN, "the program, or something before it, is not there"

@@ -32,6 +32,8 @@ class CommandReader(ABC):
         self._drafts: list[Draft] = []
         self._place = Place()
         self._depth = 0
+        self._rounds = 1
+        """How often what is being read is run, by the loops around it whose rounds are known."""
         self._pipes = 0
         self._pipe_sizes: dict[int, int] = {}
         self._reader = WordReader(source, self._variables, self._substitution)

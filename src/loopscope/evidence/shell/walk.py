@@ -9,6 +9,7 @@ from tree_sitter import Node
 
 from loopscope.evidence.shell.commands import Redirect, SimpleCommand, Word
 from loopscope.evidence.shell.drafts import Draft, Place, freeze
+from loopscope.evidence.shell.loops import MAX_PRODUCT, rounds
 from loopscope.evidence.shell.reading import MAX_DEPTH, CommandReader
 
 _LOOPS = frozenset(["for_statement", "while_statement", "c_style_for_statement", "until_statement"])
@@ -117,9 +118,26 @@ class Walk(CommandReader):
         return found
 
     def _loop(self, node: Node) -> list[Draft]:
+        found = rounds(node, self._reader)
+        body = node.child_by_field_name("body")
+        if found is not None and body is not None and self._rounds * len(found[1]) <= MAX_PRODUCT:
+            return self._unrolled(body, *found)
         for child in node.children_by_field_name("variable"):
             self._variables[self._reader.source(child)] = Word(f"${self._reader.source(child)}", False)
         return self._inside(node, replace(self._place, loop=True))
+
+    def _unrolled(self, body: Node, name: str, values: Sequence[Word]) -> list[Draft]:
+        """A loop whose values are known: each round by itself, as the shell runs it."""
+        made: list[Draft] = []
+        self._rounds *= len(values)
+        for value in values:
+            self._variables[name] = value
+            at = len(self._drafts)
+            made += self._sequence([body])
+            if at < len(self._drafts) and len(made) > len(self._drafts) - at and not self._drafts[at].joined:
+                self._drafts[at].joined = ";"
+        self._rounds //= len(values)
+        return made
 
     def _list(self, node: Node) -> list[Draft]:
         tail: list[Draft] = []

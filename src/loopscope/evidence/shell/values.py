@@ -1,0 +1,126 @@
+"""Which lines of a call's output belong to which of its evaluations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from loopscope.evidence.shell.calls import Output, ShellCall
+from loopscope.evidence.shell.commands import SimpleCommand
+from loopscope.evidence.shell.rules import EvaluationRule, Role
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What an evaluation printed."""
+
+    values: tuple[str, ...] = ()
+    index: int | None = None
+    """Of the message that shows the values."""
+    wrong: bool = False
+    """The solution was wrong, or broke."""
+
+
+NOTHING = Taken()
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A value that an output shows."""
+
+    output: Output
+    value: str
+    begin: int
+    """Of its line."""
+    end: int
+
+    @property
+    def place(self) -> tuple[int, int]:
+        return self.output.index, self.begin
+
+    @property
+    def text(self) -> str:
+        return self.output.text[self.begin : self.end]
+
+
+class ValueLines:
+    """The lines of one call's output that hold values. Each belongs to one evaluation, in the order of both."""
+
+    def __init__(self, shell: ShellCall) -> None:
+        self._shell = shell
+        self._used: set[tuple[int, int]] = set()
+        self._read: dict[int, int] = {}
+        """By an output's index how far it belongs to evaluations that are done."""
+        self._lines: dict[int, list[_Line]] = {}
+
+    def take(self, command: SimpleCommand, rule: EvaluationRule, later: Sequence[EvaluationRule]) -> Taken:
+        """What an evaluation printed. A loop may print often, another command once if others wait for lines.
+
+        Args:
+            command: the evaluation.
+            rule: by which it is one.
+            later: rules of those behind it in the call.
+        """
+        lines = [line for line in self._of(rule) if line.place not in self._used]
+        waiting = sum(_wants(other, rule, lines) for other in later)
+        if waiting:
+            count = max(len(lines) - waiting, 1) if command.loop else 1
+            # A check's line is worth less than a score's, where there are not enough for both.
+            enough = len(lines) > waiting or rule.role is Role.SCORE or all(item is rule for item in later)
+            lines = lines[: count if enough else 0]
+        if _silent(command):
+            lines = []
+        self._used.update(line.place for line in lines)
+        values = tuple(line.value for line in lines)
+        return Taken(values, lines[0].output.index if lines else None, self._wrong(rule, lines, last=not later))
+
+    def _of(self, rule: EvaluationRule) -> list[_Line]:
+        """All values of a rule: in the call's own result, else in what was fetched later and shows most."""
+        found = self._lines.get(id(rule))
+        if found is None:
+            outputs = self._shell.outputs if rule.value is not None else ()
+            found = _lines(outputs[0], rule) if outputs and not self._shell.call.background else []
+            if not found:
+                found = max((_lines(output, rule) for output in outputs), key=len, default=[])
+            self._lines[id(rule)] = found
+        return found
+
+    def _wrong(self, rule: EvaluationRule, lines: list[_Line], *, last: bool) -> bool:
+        """Whether the part of the output that belongs to an evaluation says that the solution is wrong."""
+        if rule.failed is None:
+            return False
+        if last and not lines:
+            return any(
+                rule.failed.search(output.text, self._read.get(output.index, 0)) for output in self._shell.outputs
+            )
+        if not lines:
+            return bool(rule.failed.search(self._shell.text))
+        output, end = lines[-1].output, lines[-1].end
+        begin = self._read.get(output.index, 0)
+        self._read[output.index] = end
+        return bool(rule.failed.search(output.text, begin, len(output.text) if last else end))
+
+
+def _lines(output: Output, rule: EvaluationRule) -> list[_Line]:
+    found = []
+    for match in rule.value.finditer(output.text) if rule.value is not None else ():
+        if match["value"] is not None:
+            begin = output.text.rfind("\n", 0, match.start("value")) + 1
+            end = output.text.find("\n", match.end("value"))
+            found.append(_Line(output, match["value"], begin, end if end >= 0 else len(output.text)))
+    return found
+
+
+def _wants(other: EvaluationRule, rule: EvaluationRule, lines: Sequence[_Line]) -> bool:
+    """Whether an evaluation by another rule may have printed one of some lines."""
+    if other is rule:
+        return True
+    return other.value is not None and any(other.value.search(line.text) for line in lines)
+
+
+def _silent(command: SimpleCommand) -> bool:
+    """Whether nothing that it prints is shown."""
+    return any(
+        item.operator in (">", "&>", ">|") and item.descriptor in (None, 1) and item.target.text == "/dev/null"
+        for item in command.redirects
+    )
