@@ -31,8 +31,8 @@ from loopscope.records.durable import is_scratch
 from loopscope.records.settled import settled
 from loopscope.records.store import MAY_NOT_WRITE
 
-WORTH_PROCESSES = 8
-"""From so many runs without evidence on, several processes are faster than one, their start included."""
+WORTH_PROCESSES = 25
+"""From so many runs to look at on, several processes are faster than one: a start takes as long as some 25 runs."""
 
 type Notify = Callable[[int, int, str], None]
 """Called with (done, total, run id)."""
@@ -140,23 +140,17 @@ def _analyze_runs(store: StudyStore, known: Known, notify: Notify, workers: int)
 
 
 def _answers(known: Known, runs: Sequence[RunDir], workers: int) -> Iterator[tuple[int, TabledRun | LeftOut]]:
-    """(position, what came of the run): here one by one, in several processes as soon as that is worth it."""
-    several = workers > 1 and sum(map(_is_new, runs)) >= WORTH_PROCESSES
-    here = 0 if several else len(runs)
-    anew = 0
-    for index, run in enumerate(runs[:here]):
-        found = answer(known, run)
-        yield index, found
-        # What was read of it is not needed again, and hundreds of records are much.
-        vars(run).pop("record", None)
-        anew += isinstance(found, TabledRun) and found.renewed
-        if workers > 1 and anew >= WORTH_PROCESSES and len(runs) - index > WORTH_PROCESSES:
-            here = index + 1
-            break
-    rest = runs[here:]
-    if rest:
-        for index, found in in_processes(known, rest, workers):
-            yield here + index, found
+    """(position, what came of the run): one by one, and by several processes as soon as that is worth it."""
+    new = [_is_new(run) for run in runs]
+    to_look_at, here = sum(new), 0
+    while here < len(runs) and not (workers > 1 and to_look_at >= WORTH_PROCESSES):
+        found = answer(known, runs[here])
+        yield here, found
+        # Where evidence is out of date, that of the runs behind is likely to be, too: the code has changed.
+        to_look_at += isinstance(found, TabledRun) and found.renewed and not new[here]
+        here += 1
+    for index, found in in_processes(known, runs[here:], workers):
+        yield here + index, found
 
 
 def _is_new(run: RunDir) -> bool:

@@ -1,7 +1,7 @@
 """The analysis of one run, wherever it is done: here, or in a process of its own beside others.
 
-`python -m loopscope.analysis.work FD` is such a process: it takes (what is known of the study, directory of a run) from
-the connection and answers with what tables take from that run. polars is not loaded here, so that it starts quickly.
+`main` is such a process: it takes what is known of the study and then directories of runs from its connection, and
+answers with what tables take from each. polars is not loaded here, so that it starts quickly.
 """
 
 from __future__ import annotations
@@ -69,6 +69,9 @@ def answer(known: Known, run: RunDir) -> TabledRun | LeftOut:
         return tabled(known.analyze(run))
     except RecordError as error:
         return LeftOut(str(error))
+    finally:
+        # What was read of it is not needed again, and hundreds of records are much.
+        vars(run).pop("record", None)
 
 
 def _serve(connection: Connection) -> None:
@@ -88,7 +91,3 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the one that started this hears it too, and hangs up
     with contextlib.suppress(EOFError, BrokenPipeError), Connection(int(sys.argv[1])) as connection:
         _serve(connection)
-
-
-if __name__ == "__main__":
-    main()

@@ -8,15 +8,18 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
 from multiprocessing import Pipe
-from multiprocessing.connection import Connection, wait
+from multiprocessing.connection import wait
 from typing import ClassVar
 
 from loopscope.analysis.tabled import TabledRun
-from loopscope.analysis.work import Answer, Known, LeftOut
+from loopscope.analysis.work import Answer, Known, LeftOut, answer
 from loopscope.records import RecordError, RunDir
 
 AHEAD = 2
 """Runs that a process is given beforehand, so that it never waits for the next."""
+
+_START = "from loopscope.analysis.work import main; main()"
+"""Not `-m`: the module would be called `__main__` there, and so would what it sends."""
 
 
 class WorkerDiedError(RecordError):
@@ -32,7 +35,7 @@ class _Worker:
     def __init__(self, known: Known) -> None:
         self.connection, other = Pipe()
         with other:
-            command = [sys.executable, "-P", "-m", "loopscope.analysis.work", str(other.fileno())]
+            command = [sys.executable, "-P", "-c", _START, str(other.fileno())]
             self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, pass_fds=[other.fileno()])
         self.given: deque[tuple[int, RunDir]] = deque()
         self._send(known)
@@ -68,7 +71,7 @@ class _Worker:
 
 
 def in_processes(known: Known, runs: Sequence[RunDir], count: int) -> Iterator[tuple[int, TabledRun | LeftOut]]:
-    """(position, what came of the run), as they are finished.
+    """(position, what came of the run), as they are finished, by `count` processes, this one among them.
 
     Raises:
         WorkerDiedError: a process ended in the middle of a run.
@@ -76,21 +79,33 @@ def in_processes(known: Known, runs: Sequence[RunDir], count: int) -> Iterator[t
     """
     waiting = deque(enumerate(runs))
     with ExitStack() as stack:
-        workers: dict[Connection, _Worker] = {}
-        for _ in range(min(count, len(runs))):
-            worker = _Worker(known)
-            stack.callback(worker.close)
-            workers[worker.connection] = worker
-        for _ in range(AHEAD):
-            for worker in workers.values():
-                if waiting:
-                    worker.give(*waiting.popleft())
-        while busy := [connection for connection, worker in workers.items() if worker.given]:
-            for connection in wait(busy):
-                worker = workers[connection]  # type: ignore[index]  # `wait` gives back what it was given
+        workers = _started(known, min(count - 1, len(runs)), stack)
+        for worker in workers * AHEAD:
+            if waiting:
+                worker.give(*waiting.popleft())
+        while waiting or any(worker.given for worker in workers):
+            for worker in _ready(workers, patient=not waiting):
                 index, found = worker.take()
                 if waiting:
                     worker.give(*waiting.popleft())
                 if isinstance(found, OSError):
                     raise found
                 yield index, found
+            if waiting:
+                index, run = waiting.popleft()
+                yield index, answer(known, run)
+
+
+def _started(known: Known, count: int, stack: ExitStack) -> list[_Worker]:
+    workers = []
+    for _ in range(count):
+        workers.append(_Worker(known))
+        stack.callback(workers[-1].close)
+    return workers
+
+
+def _ready(workers: Sequence[_Worker], *, patient: bool) -> list[_Worker]:
+    """Those that have an answer, or have died; with patience, at least one of those that owe one."""
+    owing = {worker.connection: worker for worker in workers if worker.given}
+    found = wait(list(owing), None if patient else 0)
+    return [worker for connection, worker in owing.items() if connection in found]

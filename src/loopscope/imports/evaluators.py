@@ -60,9 +60,9 @@ class Evaluators:
         return tuple(self.given)
 
     def category(self, store: StudyStore, task: str) -> str | None:
-        """The family that the evaluator of a task names: one that is given, of the study, or shipped."""
+        """The family that the evaluator of a task names, given, of the study, or shipped; None where it names none."""
         found = self.given[task][1] if task in self.given else evaluator_for(task, store.evaluators)
-        return found.category if found else None
+        return found.category if found and found.category != "uncategorized" else None
 
 
 def _place(store: StudyStore, task: str) -> Path:
