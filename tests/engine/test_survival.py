@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -22,8 +23,12 @@ from loopscope.engine.events import silent
 from loopscope.engine.jobs import to_its_end
 from loopscope.engine.kinds import EndingKind, kind_of
 from loopscope.engine.recording import publish_failure, publish_run
+from loopscope.engine.scoring import Scorer, Tally
+from loopscope.engine.status import study_status
 from loopscope.engine.study import run_study
-from loopscope.models import Problem, RunStatus, VerificationStatus
+from loopscope.engine.verification import Verifications
+from loopscope.models import Problem, RunStatus, Verification, VerificationStatus
+from loopscope.records.completeness import MAX_ERRORS
 
 pytestmark = pytest.mark.sandbox
 
@@ -230,6 +235,33 @@ def test_a_workspace_that_is_lost_twice_is_not_drawn_for_a_third_time(study, mon
         asyncio.run(run_study(plan, silent))
         assert plan.store.run("toy__a__s1").record.status is expected
     assert plan.unfinished() == []
+
+
+def test_what_the_environment_never_verifies_is_given_up_and_has_a_way_back(study, monkeypatch):
+    plan = study({"n": "nop"})
+    asyncio.run(run_study(plan, silent, score=False))
+    failing = Verification(
+        status=VerificationStatus.ERROR, started_at=datetime.now(UTC), duration_sec=0, verifier_timeout_sec=20
+    )
+
+    def passes(times: int, *, again: bool = False) -> Tally:
+        for _ in range(times):
+            tally = asyncio.run(Scorer(plan.store, plan.spec, silent).score_all(again=again))
+        return tally
+
+    with monkeypatch.context() as broken:
+        broken.setattr(Verifications, "_once", lambda *_: asyncio.sleep(0, failing))
+        assert passes(MAX_ERRORS - 1).unscored == {"error": 1}
+        assert study_status(plan.store.path).units[0].unverified == 1
+        assert passes(1).unscored == {"given_up": 1}
+    found = study_status(plan.store.path)
+    assert (found.unscored, found.next.states) == ({"given_up": 1}, 0)
+    assert "score --again" in found.units[0].next and found.has_failed
+    assert passes(2).verifications == 0
+    assert len(plan.store.run("toy__nop__s1").score("final").verifications) == MAX_ERRORS
+    assert passes(1, again=True).unscored == {}
+    (found,) = plan.store.run("toy__nop__s1").score("final").verifications
+    assert found.status is VerificationStatus.OK
 
 
 @pytest.mark.parametrize("asks", [True, False])

@@ -136,6 +136,9 @@ def score(
         Path, typer.Argument(help="The study's directory, or its file.", show_default=False, callback=study_directory)
     ],
     runs: Annotated[list[str] | None, typer.Argument(help="Ids of runs; all by default.", show_default=False)] = None,
+    again: Annotated[
+        bool, typer.Option("--again", help="Try once more what the environment failed too often in a row.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Score what is not scored yet: every commit of every harvested run, and its final state."""
@@ -163,7 +166,7 @@ def score(
         for warning in warnings:
             err.print(f"[yellow]warning:[/] {plain(warning)}")
         scorer = Scorer(store, spec, _shown_on(bars))
-        tally = asyncio.run(scorer.score_all(frozenset(runs) if runs else None), loop_factory=polling_loop)
+        tally = asyncio.run(scorer.score_all(frozenset(runs) if runs else None, again=again), loop_factory=polling_loop)
     summary = score_summary(tally)
     if json:
         print_json(summary)

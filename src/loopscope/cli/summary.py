@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from loopscope.cli.console import Exit, err, out, plain
 from loopscope.models import Record, RunStatus, VerificationStatus
 from loopscope.records import RecordError, StudyStore
+from loopscope.records.completeness import GIVEN_UP, MAX_ERRORS
 
 if TYPE_CHECKING:  # Harbor comes with it, which takes longer to load than most verbs to run
     from loopscope.engine.scoring import Tally
@@ -26,6 +27,7 @@ class ScoreSummary(Record):
     unscored_by_status: dict[str, int]
     """The same by how their last verification ended: `error` is done again on the next start, the others stand.
 
+    `given_up`: errors too often in a row; `loopscope score --again` tries again.
     `workspace_removed`: there is no verification, and can be none."""
     unreadable_runs: tuple[str, ...] = ()
     """Runs left out because their record cannot be read."""
@@ -42,17 +44,22 @@ class ScoreSummary(Record):
             err.print(
                 f"[red]{_count(again, 'state')} without a score: the environment failed[/]; tried again next time"
             )
+        if given_up := self.unscored_by_status.get(GIVEN_UP, 0):
+            err.print(
+                f"[red]{_count(given_up, 'state')} without a score: the environment failed {MAX_ERRORS} times[/]; "
+                "reasons stand in scores/*.json of the run; `loopscope score --again` tries once more"
+            )
         if gone := self.unscored_by_status.get("workspace_removed", 0):
             whose = "its workspace was" if gone == 1 else "their workspaces were"
             err.print(
                 f"[red]{_count(gone, 'state')} without a score cannot be scored again: {whose} removed[/]; "
                 "restore what is lost from an archive of the study"
             )
-        if stand := self.unscored - again - gone:
+        if stand := self.unscored - again - given_up - gone:
             kinds = ", ".join(
                 f"{count} {status.replace('_', ' ')}"
                 for status, count in sorted(self.unscored_by_status.items())
-                if status not in (VerificationStatus.ERROR, "workspace_removed")
+                if status not in (VerificationStatus.ERROR, GIVEN_UP, "workspace_removed")
             )
             err.print(
                 f"[red]{_count(stand, 'state')} without a score: {kinds}[/]; this is their result, not tried again; "

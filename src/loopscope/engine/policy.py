@@ -14,6 +14,7 @@ from typing import Protocol
 
 from loopscope.engine.kinds import EndingKind, kind_of
 from loopscope.models import Commit, RunRecord, RunStatus
+from loopscope.records.completeness import MAX_ERRORS
 
 
 class Fate(StrEnum):
@@ -103,7 +104,7 @@ POLICY: Mapping[EndingKind, Decision] = {
     EndingKind.VERIFIER_KILLED: _again(
         "the verifier was killed (signal 9): the machine, or what it ran", _WAIT, draws=2
     ),
-    EndingKind.VERIFICATION_ERROR: _again("the sandbox, the upload or Harbor failed"),
+    EndingKind.VERIFICATION_ERROR: _again("the sandbox, the upload or Harbor failed", tries=MAX_ERRORS),
     EndingKind.VERIFICATION_KILLED: _again("the engine died; nothing was recorded"),
 }
 """Every kind has its row; `docs/design/engine.md` prints it."""

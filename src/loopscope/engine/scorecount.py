@@ -13,7 +13,7 @@ import orjson
 from loopscope.models import Part, PreparedTask, RunRecord, ScoringSpec, VerificationStatus
 from loopscope.models.seal import unseal
 from loopscope.records import FINAL, RecordError, RunDir
-from loopscope.records.completeness import is_enough, settles
+from loopscope.records.completeness import end_without_reward, is_enough, is_given_up, settles
 from loopscope.records.manifest import removed_parts
 
 MISSING = "missing"
@@ -28,7 +28,7 @@ class StateCounts:
 
     states: int = 0
     unscored: Mapping[str, int] = MappingProxyType({})
-    """States without a reward: `missing`, `workspace_removed`, or by the status of their last verification."""
+    """States without a reward: `missing`, `workspace_removed`, `given_up`, or the status of their last verification."""
     todo: int = 0
     """States that lack verifications; some of them have a score already."""
 
@@ -69,18 +69,18 @@ class ScoreReader:
             score = orjson.loads(body)
             if whole is False or (task is not None and score["verifier_hash"] != task.verifier_hash):
                 return MISSING, True  # the engine verifies it again
-            done = [(str(v["status"]), float(v["verifier_timeout_sec"])) for v in score["verifications"]]
+            done = [(VerificationStatus(v["status"]), float(v["verifier_timeout_sec"])) for v in score["verifications"]]
             rewarded = any(v.get("reward") is not None for v in score["verifications"])
-            end = VerificationStatus.OK if rewarded else done[-1][0]
+            end = VerificationStatus.OK if rewarded else end_without_reward([status for status, _ in done])
             return end, self._lacks(done, task)
         except (OSError, ValueError, KeyError, TypeError, IndexError):
             return MISSING, True
 
-    def _lacks(self, done: list[tuple[str, float]], task: PreparedTask | None) -> bool:
-        if task is None:
+    def _lacks(self, done: list[tuple[VerificationStatus, float]], task: PreparedTask | None) -> bool:
+        if task is None or is_given_up([status for status, _ in done]):
             return False
         deadline = self.scoring.deadline_of(task.info)
-        settled = [VerificationStatus(s) for s, limit in done if settles(VerificationStatus(s), limit, deadline)]
+        settled = [status for status, limit in done if settles(status, limit, deadline)]
         return not is_enough(settled, self.scoring.repeats_of(task.info))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import product, takewhile
 
 from loopscope.engine.events import Event, Notify, Phase
 from loopscope.engine.jobs import to_its_end
@@ -18,7 +18,7 @@ from loopscope.engine.units import Unit, UnitFinder
 from loopscope.engine.verification import Verifications, build_state
 from loopscope.models import PreparedTask, StateScore, StudySpec, Verification, VerificationStatus
 from loopscope.records import FINAL, RunDir, StudyStore, remove_tree, scratch_name
-from loopscope.records.completeness import is_enough, settles
+from loopscope.records.completeness import end_without_reward, is_enough, is_given_up, settles
 from loopscope.records.studyfile import NoRoomError
 from loopscope.records.workspace import unpacked_bytes
 
@@ -34,7 +34,7 @@ class Tally:
     verifications: int
     """Verifications that were run."""
     unscored: dict[str, int]
-    """States without a reward at the end, by the status of their last verification, or `workspace_removed`."""
+    """States without a reward at the end, by the status of the last verification, `given_up` or `workspace_removed`."""
     unreadable_runs: tuple[str, ...]
     """Runs some of whose states could not even be listed; each was named as it was met."""
 
@@ -51,17 +51,20 @@ class Scorer:
         self._unreadable: set[str] = set()
         self._gone: list[tuple[RunDir, PreparedTask]] = []
         self._only: frozenset[str] | None = None
+        self._again = False
 
-    async def score_all(self, only: frozenset[str] | None = None) -> Tally:
+    async def score_all(self, only: frozenset[str] | None = None, *, again: bool = False) -> Tally:
         """Verify what lacks verifications: final states before commits, and untimed ones, side by side, before timed
         ones, alone on the machine. Commits take turns over the runs, evenly over each run's history.
 
         Args:
             only: run ids to score; None scores all.
+            again: also what was given up because the environment failed it too often in a row.
 
         Raises:
             NoRoomError: the disk has no room for some verifications; everything else was done first.
         """
+        self._again = again
         groups = await to_its_end(self._groups, only)
         self._total = sum(self._chosen(unit) for group in groups for unit in group)
         todo = []
@@ -141,8 +144,10 @@ class Scorer:
     def _known(self, group: list[Unit]) -> StateScore | None:
         """The score of a state that needs no (further) verification, whichever of its runs holds it."""
         owner = max(group, key=lambda unit: len(self._settled(unit)))
-        done = self._settled(owner)
-        return owner.score() if self._is_enough(owner, done) else None
+        if self._is_enough(owner, self._settled(owner)):
+            return owner.score()
+        owner = max(group, key=lambda unit: len(self._failed(unit)))
+        return owner.score() if is_given_up([v.status for v in self._failed(owner)]) else None
 
     async def _settle(self, group: list[Unit]) -> None:
         """Bring one state to its full number of verifications and hand the score to every run that holds it."""
@@ -165,7 +170,7 @@ class Scorer:
                 unit.run.write_score(given)
             self._done += 1
             if score.value is None:
-                self._unscored[score.verifications[-1].status.value] += 1
+                self._unscored[end_without_reward([v.status for v in score.verifications])] += 1
             if tell:
                 message = f"{unit.run.run_id} {unit.commit.sha[:8] if unit.commit else FINAL}: {_shown(score)}"
                 self._notify(Event(Phase.SCORE, self._done, self._total, message, problem=score.value is None))
@@ -176,26 +181,34 @@ class Scorer:
         done = score.verifications if score else ()
         return tuple(v for v in done if settles(v.status, v.verifier_timeout_sec, deadline))
 
+    def _failed(self, unit: Unit) -> tuple[Verification, ...]:
+        """Verifications since the last that settled something, each of which the environment failed."""
+        score = None if self._again else unit.score()
+        done = score.verifications if score else ()
+        return tuple(reversed(tuple(takewhile(lambda v: v.status is VerificationStatus.ERROR, reversed(done)))))
+
     def _is_enough(self, unit: Unit, settled: Sequence[Verification]) -> bool:
         return is_enough([v.status for v in settled], self._spec.scoring.repeats_of(unit.task.info))
 
     async def _verify(self, unit: Unit) -> StateScore:
-        done = list(self._settled(unit))
+        done, failed = self._settled(unit), self._failed(unit)
         scratch = scratch_name(self._store.path / "verify")
         scratch.mkdir()
         try:
             state = await to_its_end(build_state, unit, scratch, self._needs.harvest_bytes(unit.task.info.name))
             while True:
-                done.append(await self._verifications.of(unit, state, scratch / str(len(done))))
+                found = await self._verifications.of(unit, state, scratch / str(len(done)))
+                is_error = found.status is VerificationStatus.ERROR
+                done, failed = (done, (*failed, found)) if is_error else ((*done, found), ())
                 score = StateScore(
                     state=unit.state,
                     run_id=unit.run.run_id,
                     verifier_hash=unit.task.verifier_hash,
-                    verifications=tuple(done),
+                    verifications=(*done, *failed),
                 )
                 await to_its_end(unit.run.write_score, score)  # its fsync may stall others on a busy disk
                 # An error is for the next start.
-                if done[-1].status is VerificationStatus.ERROR or self._is_enough(unit, done):
+                if is_error or self._is_enough(unit, done):
                     return score
         finally:
             await to_its_end(remove_tree, scratch)

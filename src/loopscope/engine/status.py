@@ -28,6 +28,7 @@ from loopscope.models import (
 )
 from loopscope.models.limits import limits_met
 from loopscope.records import RecordError, RunDir, StudyStore, read_model
+from loopscope.records.completeness import GIVEN_UP
 from loopscope.records.durable import is_scratch
 from loopscope.records.settled import settled
 from loopscope.records.store import LOCK_FILE, run_id_of
@@ -35,6 +36,7 @@ from loopscope.records.store import LOCK_FILE, run_id_of
 _SHOWN = 300
 """Characters of a reason."""
 _TRIES_AGAIN = "run tries it again"
+_GIVEN_UP = "`loopscope score --again`: the environment failed its verification too often"
 _NO_WORKSPACE = "cannot be scored again: its workspace was removed; restore it from an archive"
 
 
@@ -233,6 +235,7 @@ class _Reader:
             Fate.INVALID: f"`run --again {run.run_id}`",
         }[fate]
         scores = self.scores.of(run, record) if fate is Fate.GRADED else StateCounts()
+        following = _GIVEN_UP if GIVEN_UP in scores.unscored else following
         return UnitStatus(
             run_id=run.run_id,
             state=UnitState.INVALID if fate is Fate.INVALID else state,

@@ -1,6 +1,6 @@
 """Which states of a run still want a verification, by its record and its scores alone; nothing is run.
 
-Engine, status, verify and gc all go by `settles` and `is_enough`.
+Engine, status, verify and gc all go by `settles` and `is_enough`; engine and status by `is_given_up` as well.
 """
 
 from __future__ import annotations
@@ -12,6 +12,22 @@ from loopscope.records.store import FINAL
 
 _NOT_REPEATED = frozenset({VerificationStatus.TIMEOUT, VerificationStatus.UNREPLAYABLE})
 """What hangs costs its whole deadline each time, and a state that cannot be replayed stays so."""
+
+
+MAX_ERRORS = 10
+"""When the environment failed so many verifications of a state in a row, no start tries by itself again."""
+GIVEN_UP = "given_up"
+"""How such a state ended, beside the statuses of verifications."""
+
+
+def is_given_up(statuses: Sequence[VerificationStatus]) -> bool:
+    """Whether the environment failed all of the last `MAX_ERRORS` verifications of a state."""
+    return statuses[-MAX_ERRORS:] == [VerificationStatus.ERROR] * MAX_ERRORS
+
+
+def end_without_reward(statuses: Sequence[VerificationStatus]) -> str:
+    """How a state without a reward ended: the status of its last verification, or `GIVEN_UP`."""
+    return GIVEN_UP if is_given_up(statuses) else statuses[-1].value
 
 
 def settles(status: VerificationStatus, limit_sec: float, deadline_sec: float) -> bool:
