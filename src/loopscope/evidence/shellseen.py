@@ -2,33 +2,24 @@
 
 from __future__ import annotations
 
-import posixpath
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
 
-from loopscope.evidence.annotated import echoes_build
-from loopscope.evidence.answers import Answers
-from loopscope.evidence.artifact.scope import ArtifactScope, scope_of
-from loopscope.evidence.artifact.states import Findings, track
-from loopscope.evidence.artifact.timeline import StateOf, Timeline, commit_changes
+from loopscope.evidence.artifact.scope import ArtifactScope, instruction_of, scope_of
+from loopscope.evidence.artifact.timeline import Timeline, commit_changes
 from loopscope.evidence.events import CommitSeen, Seen
+from loopscope.evidence.measured import builds_itself, thread_evaluations
 from loopscope.evidence.peeking import peeking
 from loopscope.evidence.segments import segments
-from loopscope.evidence.shell.builds import BuildFinding, Outcome, find_builds
-from loopscope.evidence.shell.calls import ShellCall, shell_calls
+from loopscope.evidence.shell.builds import Outcome
 from loopscope.evidence.shell.commit_kinds import CommitKind, classify
 from loopscope.evidence.shell.commit_types import CommitFailure, CommitFinding, Confirmation
-from loopscope.evidence.shell.commits import find_commits
-from loopscope.evidence.shell.evaluations import EvaluationFinding, find_evaluations
-from loopscope.evidence.shell.evaluations import EvaluationStatus as Found
-from loopscope.evidence.shell.rules import EvaluationRule, Role, rules_for
+from loopscope.evidence.shell.rules import rules_for
 from loopscope.evidence.subagents import anchors
 from loopscope.evidence.support import support
-from loopscope.models import BuildSeen, BuildStatus, EvaluationSeen, EvaluationStatus, Moment
+from loopscope.evidence.threads import Thread, read_thread, state_name
+from loopscope.models import BuildSeen, BuildStatus, EvaluationSeen, Moment
 from loopscope.models.evaluator import Evaluator
-from loopscope.transcripts.canonical import MAIN, Call, NoteKind, Transcript
-from loopscope.transcripts.canonical import Role as Speaker
+from loopscope.transcripts.canonical import MAIN, NoteKind, Transcript
 
 _BUILDS = {
     Outcome.SUCCEEDED: BuildStatus.SUCCEEDED,
@@ -36,25 +27,6 @@ _BUILDS = {
     Outcome.ENVIRONMENT_FAILURE: BuildStatus.ENVIRONMENT_FAILURE,
     Outcome.UNKNOWN: BuildStatus.UNKNOWN,
 }
-_EVALUATED = {
-    Found.RESULT: EvaluationStatus.RESULT,
-    Found.FAILED: EvaluationStatus.FAILED,
-    Found.NO_RESULT: EvaluationStatus.NO_RESULT,
-}
-_INTERPRETED = frozenset([".py", ".sh", ".rb", ".js", ".pl", ".lua", ".r", ".R"])
-
-
-@dataclass(frozen=True)
-class _Thread:
-    """One thread, read."""
-
-    name: str
-    calls: Sequence[Call]
-    shells: Sequence[ShellCall]
-    commits: Sequence[CommitFinding]
-    builds: Sequence[BuildFinding]
-    evaluations: Sequence[EvaluationFinding]
-    timeline: Timeline
 
 
 def seen_in_transcript(
@@ -68,10 +40,9 @@ def seen_in_transcript(
         evaluator: of the task.
     """
     scope = _scope(transcript, editable)
-    first = next((message.text for message in transcript.messages if message.role is Speaker.USER), "")
-    rules = rules_for(transcript.source.task, first, evaluator)
+    rules = rules_for(transcript.source.task, instruction_of(transcript), evaluator)
     names = transcript.threads
-    threads = [_read(transcript, name, scope, rules) for name in names]
+    threads = [read_thread(transcript, name, scope, rules) for name in names]
     main = threads[0]
     followed = scope.known
     commits = _commits(main, scope, followed=followed)
@@ -80,11 +51,11 @@ def seen_in_transcript(
     shaken = _shaken(threads[1:], places)
     builds: list[BuildSeen] = []
     evaluations: list[EvaluationSeen] = []
-    building = _building(main, scope)
+    building = builds_itself(main, scope)
     for thread in threads:
         states = followed and thread is main
         builds += _thread_builds(thread, main.timeline if states else None)
-        evaluations += _thread_evaluations(thread, main.timeline if states else None, evaluator, building, shaken)
+        evaluations += thread_evaluations(thread, main.timeline if states else None, evaluator, building, shaken)
     for thread in threads[1:]:
         if places.get(thread.name) is not None:
             commits += _commits(thread, scope, followed=False)
@@ -97,8 +68,8 @@ def seen_in_transcript(
         tool_calls=len(transcript.calls),
         support=support(transcript),
         states=main.timeline.states if followed else None,
-        start=_name(0) if followed else None,
-        last=_name(changes[-1].state if changes else 0) if followed else None,
+        start=state_name(0) if followed else None,
+        last=state_name(changes[-1].state if changes else 0) if followed else None,
         last_certain=shaken is None,
         order_checked=not transcript.branched,
         warnings=tuple(warnings),
@@ -111,26 +82,12 @@ def _scope(transcript: Transcript, editable: Sequence[str]) -> ArtifactScope:
     return ArtifactScope(frozenset(editable), told.root or transcript.source.cwd) if editable else told
 
 
-def _read(transcript: Transcript, name: str, scope: ArtifactScope, rules: Sequence[EvaluationRule]) -> _Thread:
-    calls = transcript.calls_of(name)
-    shells = shell_calls(calls, transcript.source.cwd)
-    commits = find_commits(shells)
-    builds = find_builds(shells, scope)
-    evaluations = find_evaluations(shells, rules, builds)
-    timeline = track(calls, shells, scope, Findings(commits, builds, evaluations, rules))
-    return _Thread(name, calls, shells, commits, builds, evaluations, timeline)
-
-
 def _order(moment: Moment, places: dict[str, int | None]) -> tuple[int, int, int]:
     call = moment.call if moment.thread == MAIN else places.get(moment.thread) or 0
     return call, moment.thread != MAIN, moment.order
 
 
-def _name(state: int | None) -> str | None:
-    return None if state is None else f"s{state}"
-
-
-def _commits(thread: _Thread, scope: ArtifactScope, *, followed: bool) -> list[CommitSeen]:
+def _commits(thread: Thread, scope: ArtifactScope, *, followed: bool) -> list[CommitSeen]:
     made = [item for item in thread.commits if _counts(item, scope)]
     differs = commit_changes(thread.timeline, [(item.position, item.order) for item in made]) if followed else {}
     unknown: tuple[bool | None, bool | None] = (None, None)
@@ -154,7 +111,7 @@ def _commits(thread: _Thread, scope: ArtifactScope, *, followed: bool) -> list[C
                 hash_shown=item.hash is not None,
                 subject=item.subject or "",
                 message=item.message or item.subject or "",
-                state=_name(state.state) if state is not None else None,
+                state=state_name(state.state) if state is not None else None,
                 kind=_kind(classified.kind, item),
                 confirmed_by=(item.confirmation if item.happened else Confirmation.NONE).value,
                 reason=item.reason,
@@ -190,7 +147,7 @@ def _kind(kind: CommitKind, commit: CommitFinding) -> str:
     return "change+hypothesis" if "change" in message and "hypothesis" in message else "round"
 
 
-def _thread_builds(thread: _Thread, timeline: Timeline | None) -> Iterator[BuildSeen]:
+def _thread_builds(thread: Thread, timeline: Timeline | None) -> Iterator[BuildSeen]:
     for item in thread.builds:
         status = _BUILDS.get(item.outcome)
         if status is None:
@@ -203,99 +160,17 @@ def _thread_builds(thread: _Thread, timeline: Timeline | None) -> Iterator[Build
             reason=item.reason + ("; a scratch program, which does not count" if item.scratch else ""),
             runtime_failure=item.runtime_failure,
             counted=not item.scratch and status is not BuildStatus.ENVIRONMENT_FAILURE,
-            state=_name(state.state) if state is not None and not item.scratch else None,
+            state=state_name(state.state) if state is not None and not item.scratch else None,
         )
 
 
-def _building(main: _Thread, scope: ArtifactScope) -> bool | None:
-    """Whether evaluations that do not show it build by themselves; None when nothing tells."""
-    if any(not item.scratch and item.outcome is not Outcome.NOT_RUN for item in main.builds):
-        return False
-    endings = {posixpath.splitext(name)[1] for name in scope.files}
-    return False if endings and endings <= _INTERPRETED else None
-
-
-def _thread_evaluations(
-    thread: _Thread, timeline: Timeline | None, evaluator: Evaluator | None, building: bool | None, shaken: int | None
-) -> Iterator[EvaluationSeen]:
-    builds = {(item.position, item.order) for item in thread.builds}
-    shells = {shell.position: shell for shell in thread.shells}
-    measured = [
-        _measured(timeline.evaluations.get((item.position, item.order)) if timeline else None, item, shaken)
-        for item in thread.evaluations
-    ]
-    answers = Answers(thread.evaluations, [state for state, _, _ in measured], shells)
-    for item, (state, certain, reason) in zip(thread.evaluations, measured, strict=True):
-        status = _EVALUATED.get(item.status)
-        if status is None:
-            continue
-        place = (item.position, item.order)
-        why = item.reason
-        if status is EvaluationStatus.RESULT and (wrong := answers.wrong(item)):
-            status, why = EvaluationStatus.FAILED, wrong
-        echoes = building is None and place not in builds and echoes_build(shells[item.position].text)
-        seen = EvaluationSeen(
-            at=Moment(message=item.index, call=item.position, order=item.order, thread=thread.name),
-            command=item.command,
-            role=item.role.value,
-            status=status,
-            raw=_numbers(item.values) if item.role is not Role.CHECK else (),
-            reason=f"{why}; {reason}" if reason else why,
-            state=state,
-            certain=certain,
-            builds=True if place in builds or echoes else building,
-            counted=item.counts,
-            result_message=item.result_index,
-        )
-        yield _rewarded(seen, evaluator)
-
-
-def _measured(moment: StateOf | None, item: EvaluationFinding, shaken: int | None) -> tuple[str | None, bool, str]:
-    """(state, whether it is sure, why)."""
-    if moment is None or moment.state is None:
-        return None, False, moment.reason if moment is not None else ""
-    if moment.stale and not moment.certain:
-        return None, False, f"{moment.reason}, and the files have moved on: its state is not known"
-    reason, certain = moment.reason, moment.certain
-    if moment.stale:
-        certain, reason = False, f"{reason}, and the files have moved on"
-    if shaken is not None and item.position >= shaken:
-        certain, reason = False, f"{reason}; a subagent had changed the artifact"
-    return _name(moment.state), certain, reason
-
-
-def _numbers(values: Sequence[str]) -> tuple[Decimal, ...]:
-    found = []
-    for text in values:
-        try:
-            value = Decimal(text)
-        except InvalidOperation:
-            continue
-        if value.is_finite():
-            found.append(value)
-    return tuple(found)
-
-
-def _rewarded(seen: EvaluationSeen, evaluator: Evaluator | None) -> EvaluationSeen:
-    """An evaluation with what its values are worth; a solution that is wrong is worth nothing."""
-    if evaluator is None or evaluator.reward is None or not seen.counted or seen.role == Role.PART:
-        return seen
-    if seen.status is EvaluationStatus.FAILED and evaluator.gate.failed_is_zero:
-        rewards: tuple[Decimal, ...] = (evaluator.zero,)
-    elif seen.role == Role.SCORE and seen.status is EvaluationStatus.RESULT:
-        rewards = tuple(reward for value in seen.raw if (reward := evaluator.score(value)) is not None)
-    else:
-        return seen
-    return seen.model_copy(update={"rewards": rewards})
-
-
-def _shaken(children: Sequence[_Thread], places: dict[str, int | None]) -> int | None:
+def _shaken(children: Sequence[Thread], places: dict[str, int | None]) -> int | None:
     """The position in the main thread from which on subagents have changed the artifact; None if none did."""
     starts = [places.get(thread.name) or 0 for thread in children if thread.timeline.changes]
     return min(starts, default=None)
 
 
-def _warnings(transcript: Transcript, children: Sequence[_Thread], places: dict[str, int | None]) -> Iterator[str]:
+def _warnings(transcript: Transcript, children: Sequence[Thread], places: dict[str, int | None]) -> Iterator[str]:
     for note in transcript.notes_of(NoteKind.BRANCHES):
         yield f"the log is no single line of time: {note.text}; no score is better than inferred"
     for thread in children:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 from enum import StrEnum
+from functools import lru_cache
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, model_validator
@@ -12,8 +13,14 @@ from pydantic import AfterValidator, Field, model_validator
 from loopscope.models.base import Record, Versioned
 from loopscope.models.task import Anchors, Direction, TaskFacts
 
-_EXACT = Context(prec=50, rounding=ROUND_HALF_EVEN)
-"""Logarithms are taken to 50 digits before the reward is rounded, the same on every machine."""
+_EXACT = Context(prec=30, rounding=ROUND_HALF_EVEN)
+"""Logarithms are taken to 30 digits before the reward is rounded, the same on every machine."""
+
+
+@lru_cache(maxsize=1 << 14)
+def _logarithm(base: Decimal, value: Decimal) -> Decimal:
+    context = _EXACT.copy()
+    return context.ln(context.divide(base, value))
 
 
 class EvaluationRole(StrEnum):
@@ -108,8 +115,7 @@ class RewardFormula(Record):
             return None
         context = _EXACT.copy()
         if self.kind == "log":
-            above = context.ln(context.divide(self.base, value))
-            below = context.ln(context.divide(self.base, self.reference))
+            above, below = _logarithm(self.base, value), _logarithm(self.base, self.reference)
         else:
             above = context.subtract(value, self.base)
             below = context.subtract(self.reference, self.base)

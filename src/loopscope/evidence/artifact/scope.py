@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from loopscope.transcripts.canonical import Role, ToolKind, Transcript
+from loopscope.transcripts.canonical import MessageKind, Role, ToolKind, Transcript
 
 _CODED = re.compile(r"`([^`\s]{1,300})`")
 _FILE = re.compile(r"[\w./{}-]*\w\.[A-Za-z]\w{0,4}\Z")
@@ -143,10 +143,16 @@ def _root(text: str, names: Iterable[str]) -> str | None:
     return None
 
 
+def instruction_of(transcript: Transcript) -> str:
+    """The first message of the user; what the harness puts before it counts only where there is nothing else."""
+    said = [item for item in transcript.messages if item.role is Role.USER]
+    own = next((item for item in said if item.kind is MessageKind.PLAIN), None)
+    return own.text if own is not None else said[0].text if said else ""
+
+
 def scope_of(transcript: Transcript) -> ArtifactScope:
     """The scope by the first message of the user; a work directory that it leaves open is learned from edited paths."""
-    first = next((item.text for item in transcript.messages if item.role is Role.USER), "")
-    scope = scope_from_instruction(first)
+    scope = scope_from_instruction(instruction_of(transcript))
     if scope.root is not None or not scope.files:
         return scope
     for call in transcript.calls:

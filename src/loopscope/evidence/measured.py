@@ -1,0 +1,118 @@
+"""Evaluations of a thread as events: which state each measured, how surely, and what its values are worth."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterator, Sequence
+from decimal import Decimal, InvalidOperation
+
+from loopscope.evidence.annotated import echoes_build
+from loopscope.evidence.answers import Answers
+from loopscope.evidence.artifact.scope import ArtifactScope
+from loopscope.evidence.artifact.timeline import StateOf, Timeline
+from loopscope.evidence.shell.builds import Outcome
+from loopscope.evidence.shell.evaluations import EvaluationFinding
+from loopscope.evidence.shell.evaluations import EvaluationStatus as Found
+from loopscope.evidence.shell.rules import Role
+from loopscope.evidence.threads import Thread, state_name
+from loopscope.models import EvaluationSeen, EvaluationStatus, Moment
+from loopscope.models.evaluator import Evaluator
+
+_EVALUATED = {
+    Found.RESULT: EvaluationStatus.RESULT,
+    Found.FAILED: EvaluationStatus.FAILED,
+    Found.NO_RESULT: EvaluationStatus.NO_RESULT,
+}
+_INTERPRETED = frozenset([".py", ".sh", ".rb", ".js", ".pl", ".lua", ".r", ".R"])
+
+
+def builds_itself(main: Thread, scope: ArtifactScope) -> bool | None:
+    """Whether evaluations that do not show it build by themselves; None when nothing tells."""
+    if any(not item.scratch and item.outcome is not Outcome.NOT_RUN for item in main.builds):
+        return False
+    endings = {posixpath.splitext(name)[1] for name in scope.files}
+    return False if endings and endings <= _INTERPRETED else None
+
+
+def thread_evaluations(
+    thread: Thread, timeline: Timeline | None, evaluator: Evaluator | None, building: bool | None, shaken: int | None
+) -> Iterator[EvaluationSeen]:
+    """The evaluations of a thread that took place.
+
+    Args:
+        thread: as it was read.
+        timeline: of its artifact; None when states are not followed.
+        evaluator: of the task.
+        building: whether evaluations build that do not show it.
+        shaken: position of the call from which on subagents have changed the artifact.
+    """
+    builds = {(item.position, item.order) for item in thread.builds}
+    shells = {shell.position: shell for shell in thread.shells}
+    measured = [
+        _measured(timeline.evaluations.get((item.position, item.order)) if timeline else None, item, shaken)
+        for item in thread.evaluations
+    ]
+    answers = Answers(thread.evaluations, [state for state, _, _ in measured], shells)
+    for item, (state, certain, reason) in zip(thread.evaluations, measured, strict=True):
+        status = _EVALUATED.get(item.status)
+        if status is None:
+            continue
+        place = (item.position, item.order)
+        why = item.reason
+        if status is EvaluationStatus.RESULT and (wrong := answers.wrong(item)):
+            status, why = EvaluationStatus.FAILED, wrong
+        echoes = building is None and place not in builds and echoes_build(shells[item.position].text)
+        raw = _numbers(item.values) if item.role is not Role.CHECK else ()
+        yield EvaluationSeen(
+            at=Moment(message=item.index, call=item.position, order=item.order, thread=thread.name),
+            command=item.command,
+            role=item.role.value,
+            status=status,
+            raw=raw,
+            rewards=_rewards(item.role, status, raw, evaluator) if item.counts else (),
+            reason=f"{why}; {reason}" if reason else why,
+            state=state,
+            certain=certain,
+            builds=True if place in builds or echoes else building,
+            counted=item.counts,
+            result_message=item.result_index,
+        )
+
+
+def _measured(moment: StateOf | None, item: EvaluationFinding, shaken: int | None) -> tuple[str | None, bool, str]:
+    """(state, whether it is sure, why)."""
+    if moment is None or moment.state is None:
+        return None, False, moment.reason if moment is not None else ""
+    if moment.stale and not moment.certain:
+        return None, False, f"{moment.reason}, and the files have moved on: its state is not known"
+    reason, certain = moment.reason, moment.certain
+    if moment.stale:
+        certain, reason = False, f"{reason}, and the files have moved on"
+    if shaken is not None and item.position >= shaken:
+        certain, reason = False, f"{reason}; a subagent had changed the artifact"
+    return state_name(moment.state), certain, reason
+
+
+def _numbers(values: Sequence[str]) -> tuple[Decimal, ...]:
+    found = []
+    for text in values:
+        try:
+            value = Decimal(text)
+        except InvalidOperation:
+            continue
+        if value.is_finite():
+            found.append(value)
+    return tuple(found)
+
+
+def _rewards(
+    role: Role, status: EvaluationStatus, raw: Sequence[Decimal], evaluator: Evaluator | None
+) -> tuple[Decimal, ...]:
+    """What an evaluation's values are worth; a solution that is wrong is worth nothing."""
+    if evaluator is None or evaluator.reward is None or role is Role.PART:
+        return ()
+    if status is EvaluationStatus.FAILED:
+        return (evaluator.zero,) if evaluator.gate.failed_is_zero else ()
+    if role is not Role.SCORE or status is not EvaluationStatus.RESULT:
+        return ()
+    return tuple(reward for value in raw if (reward := evaluator.score(value)) is not None)
