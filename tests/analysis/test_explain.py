@@ -119,9 +119,9 @@ def made(tmp_path):
     steps = [
         {"kind": "build", "status": "code_failure"},
         {"kind": "build"},
-        {"kind": "evaluate", "state": "s", "command": "./bench"},
-        {"kind": "evaluate", "state": "r", "command": "./bench"},
-        {"kind": "commit", "commit": 1, "state": "s"},
+        {"kind": "evaluate", "state": "a" * 16, "command": "./bench"},
+        {"kind": "evaluate", "state": "b" * 16, "command": "./bench"},
+        {"kind": "commit", "commit": 1, "state": "a" * 16},
     ]
     study.add("t", "a", 1, ["0", "0.8", "0.5", "0.8"], "0.8", steps=steps, repeats=3)
     study.add("t", "a", 2, ["0", "0.2"], "0.1", messages=["start", "journal only"])
@@ -143,6 +143,10 @@ def test_every_run_of_a_study_is_explained_by_its_tables(made):
         assert not any("tables" in warning for warning in told.warnings)
         for step in steps_of(told):
             assert step.terms is None or worked_out(step.terms) == Fraction(step.exact or ""), step
+    told = explain_run(made.path, "t__a__s1")
+    assert told.c2 is not None
+    assert [[build.seen.at.message for build in attempt.failures] for attempt in told.c2.attempts] == [[], [1], [], []]
+    assert [len(commit.candidates_seen) for commit in told.checkpoints or ()] == [0, 2, 0, 0]
 
 
 def test_nothing_is_written_and_tables_of_yesterday_are_told(made):
@@ -212,7 +216,7 @@ def test_failed_builds_and_candidates_are_named_by_their_messages():
     assert (transition.a, transition.u, transition.d) == (2, 1, "0.85")
     assert [[at.message for at in pair.at] for pair in transition.candidates] == [[8, 10], [12]]
     assert {step.name: step.exact for step in episode.steps}["credit"] == "0.85"
-    assert (told.c3.a2.terms, told.c3.c3.terms) == ("(0.85) / 1", "(1 + 0.85) / 2")
+    assert (told.c3.a2.terms, told.c3.c3.terms) == ("0.85 / 1", "(1 + 0.85) / 2")
 
 
 def test_the_builds_of_a_removed_commit_count_for_the_next():
@@ -244,7 +248,8 @@ def test_every_shipped_formula_is_shown_so_that_it_gives_the_reward(task):
     steps = (told.checkpoints or ())[0].score.rewards
     assert len(steps) == len(values)
     for step in steps:
-        assert worked_out(step.terms or "") == Fraction(step.exact or "")
+        assert worked_out(step.terms or "0") == Fraction(step.exact or ""), step
+        assert step.terms or "gate" in step.formula
 
 
 @pytest.mark.parametrize(

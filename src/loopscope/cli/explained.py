@@ -1,92 +1,25 @@
-"""An explanation as text that a person can follow: wrapped, and with nothing of an agent's that moves a terminal."""
+"""An explanation as text that a person can follow, section by section."""
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Iterable
-
 from rich.text import Text
 
-from loopscope.analysis.explain.model import (
-    Attempt,
-    BuildTold,
-    CandidateTold,
-    CheckpointTold,
-    EpisodeTold,
-    EvaluationTold,
-    Execution,
-    Explanation,
-    Feedback,
-    Framing,
-    ScoreTold,
-    Step,
-    Transition,
+from loopscope.analysis.explain.model import Attempt, EpisodeTold, Execution, Explanation, Feedback, Framing, Transition
+from loopscope.analysis.explain.told import CheckpointTold, ScoreTold
+from loopscope.cli.explained_lines import (
+    SHORT,
+    Page,
+    build_line,
+    candidate_line,
+    cut,
+    evaluation_in_short,
+    evaluation_line,
+    how_made,
+    moment_text,
+    step_line,
+    value_text,
 )
-from loopscope.cli.console import plain
 from loopscope.cli.tables import MISSING, counted
-from loopscope.models import Moment
-
-_SHORT = 12
-"""Signs of a commit's id."""
-_EXACT = 12
-"""An exact number of so many signs stands for itself; a longer one is rounded, and follows in brackets."""
-_COMMAND = 160
-"""Signs of a command."""
-_LISTED = 12
-"""So many evaluations of one score are listed; all are in the JSON."""
-
-
-class Page:
-    """Lines of at most `width` columns, but for words that are longer."""
-
-    def __init__(self, width: int) -> None:
-        self.width = max(40, width)
-        self.text = Text()
-
-    def head(self, title: str, said: str = "") -> None:
-        """A section."""
-        self.text.append(f"\n{title}" if self.text else title, "bold")
-        self.text.append(f"  {_clean(said)}\n" if said else "\n")
-
-    def line(self, said: str, indent: int = 2, style: str = "") -> None:
-        """A line; what does not fit goes on below, further in."""
-        room = self.width - indent
-        lines = textwrap.wrap(
-            _clean(said), room, subsequent_indent="    ", break_on_hyphens=False, break_long_words=False
-        )
-        for one in lines or [""]:
-            self.text.append(" " * indent + one + "\n", style)
-
-    def steps(self, steps: Iterable[Step], indent: int = 2) -> None:
-        """A line for each."""
-        for step in steps:
-            self.line(step_line(step), indent)
-
-
-def _clean(said: str) -> str:
-    return Text.from_markup(plain(said)).plain
-
-
-def value_text(step: Step) -> str:
-    """The number as a person reads it: short, and exactly where that is another."""
-    if step.value is None:
-        return MISSING
-    if isinstance(step.value, bool):
-        return "yes" if step.value else "no"
-    if step.exact is None:
-        return f"{step.value:.6g}"
-    if len(step.exact) <= _EXACT and "/" not in step.exact:
-        return step.exact
-    return f"{step.value:.6f}" + (f" (exactly {step.exact})" if len(step.exact) <= 2 * _EXACT else "")
-
-
-def step_line(step: Step) -> str:
-    """`name = formula = terms = value; note`."""
-    value = value_text(step)
-    parts = [step.formula, step.terms or ""]
-    made = " = ".join(part for part in parts if part and part != value)
-    said = f"{step.name} = {value}" if not made else f"{step.name} = {made} = {value}"
-    return f"{said}; {step.note}" if step.note else said
 
 
 def explanation_text(told: Explanation, width: int) -> Text:
@@ -96,10 +29,10 @@ def explanation_text(told: Explanation, width: int) -> Text:
     if told.checkpoints:
         page.head("checkpoints", "#position, i of x_i (only what the gate kept has one), commit")
         for checkpoint in told.checkpoints:
-            _checkpoint(page, checkpoint)
+            _checkpoint(page, checkpoint, whole=False)
     if told.outcome is not None:
         page.head("score", value_text(told.outcome.step))
-        _score(page, told.outcome, 2)
+        _score(page, told.outcome, 2, whole=False)
     if told.outcome_steps:
         page.steps(told.outcome_steps)
     if told.c1 is not None:
@@ -132,14 +65,14 @@ def _head(page: Page, told: Explanation) -> None:
         page.line(
             f"imported from {told.imported}: no official score; what the transcript shows is marked reconstructed"
         )
-    page.line("m12 is message 12 of the transcript, as evidence.json and its log count; s3 is a state of the artifact")
+    page.line("m12 is message 12 of the transcript (its index, as in evidence.json); d(0..4) = 1, .85, .7, .6, .5")
 
 
-def _checkpoint(page: Page, told: CheckpointTold) -> None:
+def _checkpoint(page: Page, told: CheckpointTold, *, whole: bool) -> None:
     _title(page, told)
     gate = "kept" if told.canonical else "removed"
     page.line(f"gate: {gate}, {told.gate_reason}", 4)
-    _score(page, told.score, 4)
+    _score(page, told.score, 4, whole=whole)
     page.line(_window(told), 4)
     if told.claimed is not None:
         page.line(f"its message claims {told.claimed}", 4)
@@ -149,11 +82,11 @@ def _checkpoint(page: Page, told: CheckpointTold) -> None:
 
 def _title(page: Page, told: CheckpointTold) -> None:
     index = f"x_{told.index}" if told.index is not None else MISSING
-    at = f", {_at(told.at)}" if told.at else ""
+    at = f", {moment_text(told.at)}" if told.at else ""
     state = f", state {told.state}" if told.state is not None else ""
     kind = f", {told.kind}" if told.kind else ""
     known = f", known by {told.source}" + (f" (confirmed by {told.confirmed_by})" if told.confirmed_by else "")
-    page.line(f'#{told.position}  {index}  {told.sha[:_SHORT]}  "{_cut(told.subject)}"', 2, "bold")
+    page.line(f'#{told.position}  {index}  {told.sha[:SHORT]}  "{cut(told.subject)}"', 2, "bold")
     page.line(f"{told.grade}{known}{at}{state}{kind}", 4)
 
 
@@ -171,8 +104,13 @@ def _window(told: CheckpointTold) -> str:
     return f"window: {said}{before[told.evaluated_before_commit]}"
 
 
-def _score(page: Page, told: ScoreTold, indent: int) -> None:
-    page.line(step_line(told.step) + (f" [{told.origin}, {told.grade}]" if told.step.value is not None else ""), indent)
+def _score(page: Page, told: ScoreTold, indent: int, *, whole: bool) -> None:
+    """`whole`: each evaluation with its command and reason, and the formula of each reward."""
+    made = told.reconstruction
+    shown = made if made is not None and told.origin == "reconstructed" else told.step
+    known = told.origin if told.origin == told.grade else f"{told.origin}, {told.grade}"
+    how = "" if told.step.value is None else f" ({known})"
+    page.line(f"{told.step.name} = {value_text(told.step)}{how}{how_made(shown)}", indent)
     if told.file:
         odd = [f"{v.status}: {v.reason}" for v in told.verifications if v.reason]
         other = f", made for {told.verifier_run}" if told.verifier_run else ""
@@ -181,48 +119,18 @@ def _score(page: Page, told: ScoreTold, indent: int) -> None:
             + (f" ({'; '.join(dict.fromkeys(odd))})" if odd else ""),
             indent + 2,
         )
-    if told.reconstruction is not None:
-        page.line(step_line(told.reconstruction), indent + 2)
-        _evaluations(page, told.evaluations, indent + 4)
-        page.steps(told.rewards, indent + 4)
-
-
-def _evaluations(page: Page, evaluations: tuple[EvaluationTold, ...], indent: int) -> None:
-    for told in evaluations[:_LISTED]:
-        page.line(_evaluation(told), indent)
-    if len(evaluations) > _LISTED:
-        page.line(f"and {len(evaluations) - _LISTED} more", indent)
-
-
-def _evaluation(told: EvaluationTold) -> str:
-    seen = told.seen
-    shown = f" (shown in m{seen.result_message})" if seen.result_message not in (None, seen.at.message) else ""
-    raw = f": {', '.join(map(str, seen.raw))}" if seen.raw else ""
-    rewards = f" -> {', '.join(map(str, seen.rewards))}" if seen.rewards else ""
-    state = f" on state {seen.state}{'' if seen.certain else ' (not certain)'}" if seen.state is not None else ""
-    left = "" if seen.counted else "; does not count"
-    why = f"; {seen.reason}" if seen.reason else ""
-    return f"{_at(seen.at)} {_cut(seen.command)}{state}: {seen.role}, {seen.status}{raw}{rewards}{shown}{left}{why}"
-
-
-def _build(told: BuildTold) -> str:
-    seen = told.seen
-    state = f" of state {seen.state}" if seen.state is not None else ""
-    left = "" if seen.counted else "; does not count"
-    after = "; what it then ran failed" if seen.runtime_failure else ""
-    return f"{_at(seen.at)} {_cut(seen.tool)}{state}: {seen.status}, {seen.reason}{after}{left}"
-
-
-def _candidate(told: CandidateTold) -> str:
-    return f"{', '.join(map(_at, told.at))} {_cut(told.command)} on state {told.state}"
-
-
-def _at(moment: Moment) -> str:
-    return f"m{moment.message}" + ("" if moment.thread == "main" else f" of {moment.thread}")
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _COMMAND else text[: _COMMAND - 1] + "…"
+    if made is None:
+        return
+    if shown is not made:
+        page.line(f"beside it, by the transcript: {step_line(made)}", indent + 2)
+    if whole:
+        for evaluation in told.evaluations:
+            page.line(evaluation_line(evaluation), indent + 2)
+        page.steps(told.rewards, indent + 2)
+    else:
+        page.line(f"evaluations: {'; '.join(evaluation_in_short(one) for one in told.evaluations)}", indent + 2)
+        for step in [step for step in told.rewards if step.exact == made.exact][:1]:
+            page.line(f"{step.name} = {value_text(step)}: {step.terms or f'{step.formula}; {step.note}'}", indent + 2)
 
 
 def _framing(page: Page, c1: Framing) -> None:
@@ -230,7 +138,7 @@ def _framing(page: Page, c1: Framing) -> None:
     for mark in c1.marks:
         x = MISSING if mark.x is None else mark.x
         beyond = "" if mark.counts else "  (beyond the horizon)"
-        page.line(f"x_{mark.i} = {x}  h_{mark.i} = {mark.h}  #{mark.position} {mark.sha[:_SHORT]}{beyond}")
+        page.line(f"x_{mark.i} = {x}  h_{mark.i} = {mark.h}  #{mark.position} {mark.sha[:SHORT]}{beyond}")
     page.steps((c1.early, c1.middle, c1.late, c1.c1))
 
 
@@ -238,11 +146,16 @@ def _execution(page: Page, c2: Execution) -> None:
     page.head("c2", f"execution: {value_text(c2.c2)}")
     for attempt in c2.attempts:
         _attempt(page, attempt)
-    page.steps((c2.c2, c2.as_zero, c2.as_one, c2.low, c2.high))
+    page.steps([c2.c2])
+    others = (c2.as_zero, c2.as_one, c2.low, c2.high)
+    if all(step.exact == c2.c2.exact for step in others):
+        page.line(f"nothing is unknown: {', '.join(step.name for step in others)} are the same")
+    else:
+        page.steps(others)
 
 
 def _attempt(page: Page, told: Attempt) -> None:
-    name = f"x_{told.i}  #{told.position} {told.sha[:_SHORT]}"
+    name = f"x_{told.i}  #{told.position} {told.sha[:SHORT]}"
     if told.score is None:
         why = f" ({told.g_reason})" if told.g_reason and told.g is None else ""
         page.line(f"{name}  not in I: {told.left_out}{why}")
@@ -251,7 +164,7 @@ def _attempt(page: Page, told: Attempt) -> None:
     n = "unknown" if told.n is None else told.n
     page.line(f"{name}  g = {int(bool(told.g))}{reason}, n = {n}: {step_line(told.score)}")
     for build in told.failures:
-        page.line(f"failed build {_build(build)}", 6)
+        page.line(f"failed build {build_line(build)}", 6)
     if told.note:
         page.line(told.note, 6)
 
@@ -281,7 +194,7 @@ def _transition(page: Page, told: Transition) -> None:
     known = "" if told.a_known else " (some unknown, which are not discounted)"
     page.line(f"into x_{told.i}: a = {told.a}{known}, u = max(0, a - 1) = {told.u}, d(u) = {told.d}", 4)
     for pair in told.candidates:
-        page.line(f"candidate {_candidate(pair)}", 6)
+        page.line(f"candidate {candidate_line(pair)}", 6)
     if told.note:
         page.line(told.note, 6)
 
@@ -302,7 +215,7 @@ def checkpoint_text(told: Explanation, width: int) -> Text:
     _head(page, told)
     for one in told.checkpoints or ():
         page.head(f"commit {one.position}")
-        _checkpoint(page, one)
+        _checkpoint(page, one, whole=True)
         page.line(f"g: {_answer(one.delivered)}" + (f", {one.delivered_reason}" if one.delivered_reason else ""), 4)
         by_state = (one.builds_by_state, one.build_failures_by_state, one.candidates_by_state)
         if any(count is not None for count in by_state):
@@ -310,13 +223,13 @@ def checkpoint_text(told: Explanation, width: int) -> Text:
             page.line(f"on this very state, whenever: builds, code failures, candidates: {counts}", 4)
         page.line(f"builds in its window: {len(one.builds_seen) or 'none seen'}", 4)
         for build in one.builds_seen:
-            page.line(_build(build), 6)
+            page.line(build_line(build), 6)
         page.line(f"evaluations in its window: {len(one.evaluations_seen) or 'none seen'}", 4)
         for evaluation in one.evaluations_seen:
-            page.line(_evaluation(evaluation), 6)
+            page.line(evaluation_line(evaluation), 6)
         page.line(f"candidates, distinct pairs of state and command: {len(one.candidates_seen) or 'none seen'}", 4)
         for pair in one.candidates_seen:
-            page.line(_candidate(pair), 6)
+            page.line(candidate_line(pair), 6)
     return page.text
 
 

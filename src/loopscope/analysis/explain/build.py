@@ -14,9 +14,10 @@ from loopscope.analysis.explain.extras import extras
 from loopscope.analysis.explain.feedback import feedback
 from loopscope.analysis.explain.flags import flags_told
 from loopscope.analysis.explain.framing import framing
-from loopscope.analysis.explain.model import Explanation, Step
+from loopscope.analysis.explain.model import Explanation
 from loopscope.analysis.explain.outcome import counts, final_score, usage
 from loopscope.analysis.explain.rows import Told
+from loopscope.analysis.explain.told import Step
 from loopscope.analysis.explain.transcript import transcript
 from loopscope.analysis.explain.walk import steps_of
 from loopscope.analysis.runs import RunAnalysis

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from loopscope.analysis.explain.model import CheckpointTold
 from loopscope.analysis.explain.rows import Told
 from loopscope.analysis.explain.scores import score_told
+from loopscope.analysis.explain.told import CheckpointTold
 from loopscope.analysis.quantities import number
 from loopscope.analysis.runs import CommitRow
 from loopscope.models.evaluator import Evaluator

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from loopscope.analysis.explain.figures import Figure, call, exactly, mean_of, step, term, total
-from loopscope.analysis.explain.model import Step
 from loopscope.analysis.explain.rows import Told
+from loopscope.analysis.explain.told import Step
 from loopscope.measures.diagnostics import Build, rises
 from loopscope.measures.episodes import falls
 from loopscope.measures.exact import EPS, exact

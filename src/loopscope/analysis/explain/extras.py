@@ -7,9 +7,10 @@ from decimal import Decimal
 
 from loopscope.analysis import left
 from loopscope.analysis.explain.figures import Figure, call, exactly, mean_of, step, term
-from loopscope.analysis.explain.model import Step
 from loopscope.analysis.explain.rows import Told
+from loopscope.analysis.explain.told import Step
 from loopscope.analysis.runs import ScoreSource
+from loopscope.evidence.remarks import SUSPICIOUS
 from loopscope.measures.exact import exact
 from loopscope.measures.extras import JUMP
 from loopscope.models import Grade
@@ -170,8 +171,16 @@ def _grades(told: Told) -> list[Step]:
 def _oddities(told: Told) -> list[Step]:
     run, evidence = told.run, told.run.evidence
     remarked = [told.name(row) for row in run.canonical if row.evidence.remarks]
+    jumped = [row for row in run.canonical if any(said.startswith(SUSPICIOUS) for said in row.evidence.remarks)]
+    odd = _some(map(told.name, jumped))
     made = [told.name(row) for row in run.canonical if row.scored.source is ScoreSource.RECONSTRUCTED]
     return [
+        _of_runs(
+            "suspicious",
+            left.suspicious(run),
+            "checkpoints with a jump that no change explains, or to exactly 1",
+            note=odd,
+        ),
         _of_runs("n_remarks", len(remarked), "checkpoints with a remark of evidence", note=_some(remarked)),
         _of_runs("n_reconstructed", len(made), "checkpoints whose score is reconstructed", note=_some(made)),
         _of_runs("n_disagreements", len(evidence.disagreements), "where repository and transcript disagree"),

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from loopscope.analysis import left
 from loopscope.analysis.explain.figures import clipped, exactly, mean_of, step, term, total
-from loopscope.analysis.explain.model import EpisodeTold, Feedback, FeedbackStep, ScoreTold, Step, Transition
+from loopscope.analysis.explain.model import EpisodeTold, Feedback, FeedbackStep, Transition
 from loopscope.analysis.explain.rows import Told
+from loopscope.analysis.explain.told import ScoreTold, Step
 from loopscope.measures import C3, EPS, Episode, Flag, Recovery, discount
 from loopscope.measures import Step as Observed
 from loopscope.measures.exact import known

@@ -10,7 +10,7 @@ from decimal import Decimal
 from fractions import Fraction
 from itertools import groupby
 
-from loopscope.analysis.explain.model import Step
+from loopscope.analysis.explain.told import Step
 from loopscope.analysis.quantities import number
 
 type Figure = Fraction | Decimal | int
@@ -58,7 +58,8 @@ def total(values: Iterable[Figure]) -> str:
 
 def mean_of(values: Sequence[Figure]) -> str | None:
     """A mean: `(0 + 4 * 0.8) / 5`; None of nothing."""
-    return f"({total(values)}) / {len(values)}" if values else None
+    summed = total(values)
+    return (f"({summed})" if "+" in summed else summed) + f" / {len(values)}" if values else None
 
 
 def call(name: str, values: Iterable[Figure]) -> str:

@@ -8,7 +8,8 @@ from pathlib import Path
 import polars as pl
 
 from loopscope.analysis.explain.build import explain
-from loopscope.analysis.explain.model import CheckpointTold, Explanation, Step
+from loopscope.analysis.explain.model import Explanation
+from loopscope.analysis.explain.told import CheckpointTold, Step
 from loopscope.analysis.explain.walk import steps_of
 from loopscope.analysis.runs import RunAnalysis, measured
 from loopscope.evidence.build import run_evidence

@@ -1,146 +1,26 @@
-"""What an explanation holds (`loopscope explain --format json`); docs/explain.md describes it."""
+"""What an explanation holds (`loopscope explain --json`); docs/explain.md describes it."""
 
 from __future__ import annotations
 
-from decimal import Decimal
-
+from loopscope.analysis.explain.told import BuildTold, CandidateTold, CheckpointTold, ScoreTold, Step
 from loopscope.models import Record
-from loopscope.models.evidence import BuildSeen, EvaluationSeen, Moment
 
 EXPLANATION_VERSION = 1
-
-
-class Step(Record):
-    """One number and how it came about."""
-
-    name: str
-    """Its column in the table, else its sign in the paper."""
-    table: str | None = None
-    """The table that holds it; None for what only stands on the way to such a number."""
-    value: bool | float | None
-    """As the table has it; None when there is no value, with the reason in `note`."""
-    exact: str | None = None
-    """The same exactly: a decimal, or a fraction."""
-    formula: str = ""
-    """How it is made, in the signs of the paper or in words."""
-    terms: str | None = None
-    """The formula with the numbers put in: arithmetic that gives `exact`. None where nothing is to be worked out."""
-    note: str = ""
-    """What else decides: from where the number is, which case of the formula holds, why there is no value."""
-
-
-class VerificationTold(Record):
-    """One run of the task's verifier."""
-
-    status: str
-    reward: Decimal | None
-    reason: str | None
-    """Why there is no reward, or what was odd about it."""
-
-
-class EvaluationTold(Record):
-    """One evaluation in the transcript."""
-
-    number: int
-    """Position among the run's evaluations, from 0 (`RunEvidence.evaluations`)."""
-    seen: EvaluationSeen
-
-
-class BuildTold(Record):
-    """One build in the transcript."""
-
-    number: int
-    """Position among the run's builds, from 0 (`RunEvidence.builds`)."""
-    seen: BuildSeen
-
-
-class CandidateTold(Record):
-    """One pair of state and evaluation command: what a counts, however often it was run."""
-
-    state: str
-    command: str
-    at: tuple[Moment, ...]
-    """Each time that it was run."""
-
-
-class ScoreTold(Record):
-    """A score and where it is from."""
-
-    origin: str
-    """`official`: the task's verifier gave it. `reconstructed`: made of evaluations in the transcript. `missing`."""
-    grade: str
-    """How well it is known."""
-    step: Step
-    metric: Decimal | None = None
-    """What it was made of, in the task's own unit."""
-    file: str | None = None
-    """Of an official score: its document, relative to the study."""
-    verifier_run: str | None = None
-    """The run whose state was verified, where that is another run with an equal tree."""
-    verifications: tuple[VerificationTold, ...] = ()
-    reconstruction: Step | None = None
-    """The score by the transcript, also where an official one stands beside it."""
-    evaluations: tuple[EvaluationTold, ...] = ()
-    """Those that the reconstruction is made of."""
-    rewards: tuple[Step, ...] = ()
-    """How each value that they printed became a reward, where the task's formula is known."""
-
-
-class CheckpointTold(Record):
-    """One commit. Fields that are columns of `checkpoints.parquet` have their names."""
-
-    position: int
-    """Among all commits, from 0."""
-    index: int | None
-    """i of x_i: among the canonical checkpoints, from 1; None when the gate removed it."""
-    sha: str
-    subject: str
-    """An agent's text."""
-    kind: str | None
-    canonical: bool
-    gate_reason: str
-    initial: bool
-    ambiguous_initial: bool
-    grade: str
-    source: str
-    at: Moment | None
-    """The call that made it, as far as a transcript shows it."""
-    confirmed_by: str | None
-    state: str | None
-    score: ScoreTold
-    score_min: float | None
-    score_max: float | None
-    n_verifications: int
-    high_water: float | None
-    delivered: bool | None
-    delivered_reason: str
-    builds: int | None
-    build_failures: int | None
-    env_failures: int | None
-    candidates: int | None
-    builds_by_state: int | None
-    build_failures_by_state: int | None
-    candidates_by_state: int | None
-    evaluated_before_commit: bool | None
-    claimed: Decimal | None
-    remarks: tuple[str, ...]
-    builds_seen: tuple[BuildTold, ...]
-    """Of its window, those that count nowhere too."""
-    evaluations_seen: tuple[EvaluationTold, ...]
-    """Of its window, those that count nowhere too."""
-    candidates_seen: tuple[CandidateTold, ...]
-    """The pairs that `candidates` counts."""
 
 
 class Mark(Record):
     """One canonical checkpoint in C1."""
 
     i: int
+    """Of x_i."""
     position: int
+    """Among all commits, from 0."""
     sha: str
+    """Id of the commit."""
     x: str | None
     """Exactly; None when missing."""
     h: str
+    """Exactly."""
     counts: bool
     """Within the horizon."""
 
@@ -149,21 +29,30 @@ class Framing(Record):
     """C1 (Appendix C.2)."""
 
     marks: tuple[Mark, ...]
+    """All canonical checkpoints."""
     early: Step
+    """Mean of h over positions 1 to 5."""
     middle: Step
+    """... over 6 to 10."""
     late: Step
+    """... over 11 to 20."""
     c1: Step
+    """C1."""
 
 
 class Attempt(Record):
     """One canonical checkpoint in C2."""
 
     i: int
+    """Of x_i."""
     position: int
+    """Among all commits, from 0."""
     sha: str
+    """Id of the commit."""
     g: bool | None
     """None: not observable."""
     g_reason: str
+    """What shows it."""
     n: int | None
     """None: unknown, and not discounted."""
     failures: tuple[BuildTold, ...]
@@ -173,13 +62,16 @@ class Attempt(Record):
     left_out: str = ""
     """Why it is not in I."""
     note: str = ""
+    """What else there is to know of n."""
 
 
 class Execution(Record):
     """C2 (Appendix C.3)."""
 
     attempts: tuple[Attempt, ...]
+    """All canonical checkpoints."""
     c2: Step
+    """C2 over I."""
     as_zero: Step
     """Each unobservable checkpoint a failed delivery: the lowest that C2 can have been."""
     as_one: Step
@@ -204,7 +96,9 @@ class Transition(Record):
     d: str
     """d(u)"""
     candidates: tuple[CandidateTold, ...]
+    """The pairs that a counts."""
     note: str = ""
+    """What else there is to know of a."""
 
 
 class EpisodeTold(Record):
@@ -213,8 +107,11 @@ class EpisodeTold(Record):
     episode: int
     """As in `dips.parquet`, from 0."""
     before_i: int
+    """Where the score stood before it fell."""
     start_i: int
+    """i: the first fallen score."""
     low_i: int
+    """The last of the falling segment."""
     target_i: int | None
     """j; None when nothing was regained."""
     recovery: str
@@ -222,6 +119,7 @@ class EpisodeTold(Record):
     found: str
     """How the recovery target was found, in words."""
     transitions: tuple[Transition, ...]
+    """i+1..j."""
     steps: tuple[Step, ...]
     """p_e, d_e, v_e, depth, b_e, rho_e, L_e, D_e, q_e."""
 
@@ -230,8 +128,11 @@ class FeedbackStep(Record):
     """One observed score of C3, in order."""
 
     i: int
+    """Of x_i."""
     position: int
+    """Among all commits, from 0."""
     y: str
+    """Exactly."""
     boundary: bool
     """The clean initial state: y_0, no agent round."""
 
@@ -240,51 +141,82 @@ class Feedback(Record):
     """C3 (Appendix C.4)."""
 
     observed: tuple[FeedbackStep, ...]
+    """y_0..y_T with a boundary, else the observed x."""
     dropped: tuple[int, ...]
     """i of the checkpoints without a score: their neighbours are compared."""
     final: ScoreTold
+    """The final score, and from where."""
     f: Step
     """As it was used."""
     peak: Step
+    """p."""
     a1: Step
+    """A1."""
     episodes: tuple[EpisodeTold, ...]
+    """In order of their start."""
     a2: Step
+    """A2."""
     c3: Step
+    """C3."""
 
 
 class FlagTold(Record):
     """A remark of a measure, spelled out."""
 
     flag: str
+    """As in the column `flags`."""
     meaning: str
+    """In words."""
 
 
 class Explanation(Record):
     """How the numbers of one run came about. Sections that were not asked for are null."""
 
     explanation_version: int = EXPLANATION_VERSION
+    """Of this format."""
     run_id: str
+    """Of the run."""
     task: str
+    """Its task."""
     category: str
+    """The task's family."""
     agent: str
+    """Label of the agent."""
     harness: str
+    """Agent and version."""
     model: str | None
+    """`provider/model`; None for an agent that calls none."""
     seed: int
+    """As the agent was given it."""
     status: str
+    """How the rollout ended."""
     imported: str | None
     """Format and name of the log, of an imported run; an agent's text may be in it."""
     checkpoints: tuple[CheckpointTold, ...] | None = None
+    """All commits, or the one that was asked for."""
     outcome: ScoreTold | None = None
+    """The final score, and from where."""
     outcome_steps: tuple[Step, ...] | None = None
     """Counts and scores of the run as a whole."""
     c1: Framing | None = None
+    """C1."""
     c2: Execution | None = None
+    """C2."""
     c3: Feedback | None = None
+    """C3."""
     diagnostics: tuple[Step, ...] | None = None
+    """Appendix D."""
     extras: tuple[Step, ...] | None = None
+    """What the paper does not have (docs/tables.md)."""
     transcript: tuple[Step, ...] | None = None
+    """Counts over the whole transcript."""
     usage: tuple[Step, ...] | None = None
+    """Tokens, money, time."""
     flags: tuple[FlagTold, ...] = ()
+    """The measures' remarks."""
     warnings: tuple[str, ...] = ()
+    """Of evidence; and that the tables are older than the records."""
     disagreements: tuple[str, ...] = ()
+    """Between repository and transcript."""
     problems: tuple[str, ...] = ()
+    """Of the record, as `stage: message`."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from loopscope.analysis.explain.figures import call, exactly, step, term
-from loopscope.analysis.explain.model import ScoreTold, Step
 from loopscope.analysis.explain.rows import Told
 from loopscope.analysis.explain.scores import score_told
+from loopscope.analysis.explain.told import ScoreTold, Step
 from loopscope.models.evaluator import Evaluator
 
 
@@ -67,8 +67,10 @@ def usage(told: Told) -> tuple[Step, ...]:
     unknown = [name for name, count in named.items() if count is None]
     source = {"none": "the agent calls no model, so all counts are truly 0"}.get(used.source, f"source: {used.source}")
     if imported is not None:
-        source = f"source: {imported.usage_source} of the log, {imported.usage_completeness}"
-    gaps = f"; not stated: {', '.join(unknown)}" if unknown else ""
+        stated = f"source: {imported.usage_source} of the log, {imported.usage_completeness}"
+        source = "the log states none" if imported.usage_source == "none" else stated
+    timed = "the log has no times" if imported is not None else "record.json has none"
+    gaps = f"; not stated: {', '.join(unknown)}" if unknown and used.source != "none" else ""
     claimed = imported.claimed_cost_usd if imported is not None else None
     claim = f"; the log claims {exactly(claimed)}" if claimed is not None else ""
     return (
@@ -81,12 +83,22 @@ def usage(told: Told) -> tuple[Step, ...]:
             table="runs",
         ),
         step("cost_usd", used.cost_usd, "US dollars, as the source says", note=source + claim, table="runs"),
-        step("agent_sec", times.agent_sec, "seconds of the agent's own run", note="record.json", table="runs"),
+        step(
+            "agent_sec",
+            times.agent_sec,
+            "seconds of the agent's own run",
+            note=_of(times.agent_sec, timed),
+            table="runs",
+        ),
         step(
             "duration_sec",
             times.total_sec,
             "seconds from the try's start to its record",
-            note="record.json",
+            note=_of(times.total_sec, timed),
             table="runs",
         ),
     )
+
+
+def _of(seconds: float | None, missing: str) -> str:
+    return missing if seconds is None else "record.json"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from loopscope.analysis.explain.model import BuildTold, CandidateTold, EvaluationTold
+from loopscope.analysis.explain.told import BuildTold, CandidateTold, EvaluationTold
 from loopscope.analysis.runs import CommitRow, RunAnalysis
 from loopscope.models import BuildStatus, EvaluationStatus, Moment
 

@@ -6,7 +6,7 @@ from decimal import Decimal
 
 from loopscope.analysis.commits import Scored, ScoreSource
 from loopscope.analysis.explain.figures import call, clipped, exactly, step, term
-from loopscope.analysis.explain.model import EvaluationTold, ScoreTold, Step, VerificationTold
+from loopscope.analysis.explain.told import EvaluationTold, ScoreTold, Step, VerificationTold
 from loopscope.models import Reconstructed, RunEvidence, StateScore, VerificationStatus
 from loopscope.models.evaluator import Evaluator
 
@@ -102,7 +102,7 @@ def _reward(raw: Decimal, reward: Decimal, evaluator: Evaluator) -> Step:
     bounds = [f"{word} {exactly(b)}" for word, b in (("below", gate.below), ("above", gate.above)) if b is not None]
     wanted = f"{' and '.join(bounds)}{unit}"
     if not gate.passes(raw):
-        return step(name, reward, "0, for it does not pass the gate", "0", note=f"must be {wanted}")
+        return step(name, reward, "0, for it does not pass the gate", note=f"must be {wanted}")
     if formula is None or formula.reward(raw) != reward:
         why = "0, for the solution is wrong: the evaluation or a check of the same state says so"
         return step(name, reward, "" if reward else why)

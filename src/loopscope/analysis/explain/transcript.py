@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from loopscope.analysis.explain.figures import step
-from loopscope.analysis.explain.model import Step
 from loopscope.analysis.explain.rows import Told, is_failure
+from loopscope.analysis.explain.told import Step
 from loopscope.models import HarnessSupport
 
 _SUPPORT = {

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from pydantic import BaseModel
 
-from loopscope.analysis.explain.model import Step
+from loopscope.analysis.explain.told import Step
 
 
 def steps_of(told: BaseModel) -> Iterator[Step]:
