@@ -6,6 +6,8 @@ from dataclasses import replace
 from decimal import Decimal
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from made_calls import bash, calls, edit, write
 from made_transcript import EVALUATOR, FILE, bench, build, commit, evidence, seen, transcript
 
@@ -274,6 +276,61 @@ def test_failed_calls_and_changed_retries():
     other = edit(FILE, "s", "r", "<tool_use_error>String to replace not found in file.")
     support = seen(wrong, refused, other, EDIT, wrong, build()).support
     assert (support.failed_calls, support.failed_then_changed) == (4, 3)
+
+
+def test_a_session_that_was_taken_up_again_is_counted_whichever_way_its_log_says_so():
+    turns = [Mark(index, "main", MarkKind.TURN) for index in (0, 2, 4)]
+    assert seen(build(), marks=turns).support.resumes == 2
+    assert seen(build(), marks=[Mark(2, "main", MarkKind.RESUME)]).support.resumes == 1
+    assert seen(build(), marks=turns[:1]).support.resumes == 0
+
+
+PIECES = st.sampled_from(
+    [
+        "git commit -m x",
+        "git log --all -S f",
+        "git show HEAD~1:a",
+        "git rm a",
+        "git show deadbe1:a",
+        "sed -i s/1/2/ solve.c",
+        "&&",
+        ";",
+        "(",
+        ")",
+        "'",
+        "$(",
+        "python3 - <<'E'",
+        "open('a','w')",
+        "E",
+        "cp",
+        "mv a b",
+        "> output/journal.md",
+        "rm -rf",
+        "-",
+        "/w/app/solve.c",
+        "make",
+        "./bench --check",
+        "for i in",
+        "done",
+    ]
+)
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.lists(PIECES, max_size=6).map(" ".join), st.sampled_from(["", "ms=3", "[a aaaaaa1] x", "Exit code 1"])
+        )
+    )
+)
+def test_whatever_a_shell_is_told_evidence_comes_of_it_twice_the_same(lines):
+    made = [bash(command, output) for command, output in lines]
+    found = evidence(*made)
+    assert found.model_dump_json() == evidence(*made).model_dump_json()
+    counted = [item for item in found.builds if item.counted and item.checkpoint is not None]
+    retained = [item.builds for item in found.checkpoints if item.canonical]
+    if None not in retained:
+        assert sum(retained) == len(counted)
 
 
 def test_without_an_evaluator_nothing_is_scored_and_that_is_said():

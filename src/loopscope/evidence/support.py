@@ -6,7 +6,7 @@ import orjson
 
 from loopscope.evidence.artifact.edits import refused
 from loopscope.models import HarnessSupport
-from loopscope.transcripts.canonical import Call, MarkKind, ToolKind, Transcript
+from loopscope.transcripts.canonical import MAIN, Call, MarkKind, ToolKind, Transcript
 
 _EDITS = (ToolKind.EDIT, ToolKind.WRITE, ToolKind.PATCH)
 
@@ -22,10 +22,16 @@ def support(transcript: Transcript) -> HarnessSupport:
         failed_calls=failed,
         failed_then_changed=changed,
         compactions=len(transcript.marks_of(MarkKind.COMPACTION)),
-        resumes=len(transcript.marks_of(MarkKind.RESUME)),
+        resumes=_resumes(transcript),
         subagents=len(transcript.threads) - 1,
         background=sum(call.kind is ToolKind.SHELL and call.background is not None for call in transcript.calls),
     )
+
+
+def _resumes(transcript: Transcript) -> int:
+    """Some harnesses mark a resume, others only show that the user speaks again."""
+    turns = sum(mark.thread == MAIN for mark in transcript.marks_of(MarkKind.TURN))
+    return max(len(transcript.marks_of(MarkKind.RESUME)), turns - 1, 0)
 
 
 def did_fail(call: Call) -> bool:
