@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 from pydantic import TypeAdapter, ValidationError
 
-from loopscope.models import RunRecord, StateScore
+from loopscope.models import RunEvidence, RunRecord, StateScore
 from loopscope.models.tables import (
     OVERALL,
     CategoryRow,
@@ -36,6 +36,8 @@ class RunFiles:
     scores: Mapping[str, StateScore]
     directory: Path
     repository: Repository | None = None
+    evidence: RunEvidence | None = None
+    """What analysis found in its transcript and its repository."""
     unreadable: tuple[str, ...] = ()
     """What could not be read, for people."""
 
@@ -92,16 +94,18 @@ class StudyInputs:
         record: RunRecord | None = None
         scores: dict[str, StateScore] = {}
         repository: Repository | None = None
+        evidence: RunEvidence | None = None
         try:
             record = directory.record
             scores = directory.scores()
+            evidence = directory.evidence()
         except RecordError as error:
             trouble.append(_without_path(str(error), self.path))
         try:
             repository = directory.repository()
         except Exception as error:  # an agent's repository; whatever is wrong with it, the page stands
             trouble.append(f"repository: cannot be opened ({type(error).__name__})")
-        return RunFiles(record, scores, directory.path, repository, tuple(trouble))
+        return RunFiles(record, scores, directory.path, repository, evidence, tuple(trouble))
 
 
 def _without_path(message: str, study: Path) -> str:

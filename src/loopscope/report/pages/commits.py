@@ -12,6 +12,7 @@ from loopscope.report import format as fmt
 from loopscope.report.budget import fair_cuts
 from loopscope.report.format import Cell
 from loopscope.report.inputs import RunFiles
+from loopscope.report.pages.reconstruction import RECONSTRUCTED, RebuiltView, rebuilt_view
 from loopscope.report.pages.runs import NO_SCORE
 from loopscope.report.text import cut, one_line, visible
 
@@ -85,10 +86,16 @@ class CommitView:
     delivered: str
     builds: str
     candidates: str
+    at: str
+    """Where the transcript shows it."""
+    claimed: str
+    remarks: tuple[str, ...]
     against: str
     files: tuple[FileView, ...]
     diff_note: str
     scored: ScoreView | None
+    rebuilt: RebuiltView | None
+    """Its reconstructed score, also beside an official one."""
 
 
 def kind_of(row: CheckpointRow) -> str:
@@ -106,6 +113,8 @@ def kind_of(row: CheckpointRow) -> str:
 
 def score_missing(row: CheckpointRow) -> str:
     """Why a commit has no score."""
+    if row.source == "transcript":
+        return "nothing in the transcript shows what its state scores"
     return NO_SCORE.get(row.status, "this commit was not verified")
 
 
@@ -147,13 +156,17 @@ def _commit(
         marks=_marks(row),
         gate=one_line(row.gate_reason or "no reason recorded", 400),
         grade=one_line(row.grade or "missing", 40),
-        delivered="not observable" if row.delivered is None else "yes" if row.delivered else "no",
+        delivered=_delivered(row),
         builds=_builds(row),
         candidates=_candidates(row),
+        at="" if row.message is None else f"message {row.message}",
+        claimed="" if row.claimed is None else fmt.metric(row.claimed),
+        remarks=tuple(one_line(remark, 300) for remark in row.remarks),
         against=against,
         files=shown,
         diff_note=note,
         scored=score_view(state, files) if state else None,
+        rebuilt=_rebuilt(row, files),
     )
 
 
@@ -161,6 +174,20 @@ def _when(value: datetime | None) -> str:
     if value is None:
         return fmt.DASH
     return f"{value.astimezone(UTC) if value.tzinfo else value:%Y-%m-%d %H:%M:%S}"
+
+
+def _delivered(row: CheckpointRow) -> str:
+    word = "not observable" if row.delivered is None else "yes" if row.delivered else "no"
+    return f"{word} ({one_line(row.delivered_reason, 200)})" if row.delivered_reason else word
+
+
+def _rebuilt(row: CheckpointRow, files: RunFiles) -> RebuiltView | None:
+    """From the evidence, as long as it is that of which the tables were made."""
+    evidence = files.evidence
+    if evidence is None or row.position >= len(evidence.checkpoints):
+        return None
+    found = evidence.checkpoints[row.position]
+    return rebuilt_view(found.reconstructed, found.grade, evidence) if found.sha == row.sha else None
 
 
 def _builds(row: CheckpointRow) -> str:
@@ -185,6 +212,8 @@ def _on_state(count: int | None, in_window: int) -> str:
 
 def _marks(row: CheckpointRow) -> tuple[tuple[str, str], ...]:
     marks = []
+    if row.score is not None and row.score_source == RECONSTRUCTED:
+        marks.append(("grade", f"{RECONSTRUCTED}, {one_line(row.grade, 40)}"))
     if row.initial:
         marks.append(("initial", "initial state"))
     if row.ambiguous_initial:
@@ -203,6 +232,8 @@ def _marks(row: CheckpointRow) -> tuple[tuple[str, str], ...]:
 def _diff(
     row: CheckpointRow, commit: Commit | None, previous: Commit | None, known: dict[str, Commit], files: RunFiles
 ) -> tuple[str, tuple[FileView, ...], str]:
+    if commit is None and row.source == "transcript":
+        return "", (), "Known from the transcript alone: an imported run has no repository, so there is no diff."
     if commit is None:
         return "", (), "The commit is not in the run's record, so there is no diff."
     parent = next((known[p] for p in commit.parents if p in known), previous)

@@ -14,6 +14,7 @@ from loopscope.report.glossary import DIAGNOSTICS, GROUPS, PROCESS, term
 from loopscope.report.inputs import StudyInputs
 from loopscope.report.pages.chart import Chart, chart
 from loopscope.report.pages.process import Panel, category_name, measure_cell, process_figure, process_panel
+from loopscope.report.pages.reconstruction import among, harness, outcome_words, some
 from loopscope.report.pages.resources import UseLine, use_lines
 from loopscope.report.text import file_name, one_line
 
@@ -30,6 +31,8 @@ class AgentLine:
     best: Cell
     support: str
     missing: int
+    reconstructed: str
+    """How many of its scores no verifier gave; empty for none."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +62,8 @@ class OverviewPage:
     """Everything of index.html."""
 
     lead: str
+    scores: str
+    """What kind of scores the first figure shows."""
     facts: tuple[tuple[str, str, str], ...]
     """Name, number, note."""
     leaderboard: tuple[AgentLine, ...]
@@ -84,6 +89,7 @@ def overview(inputs: StudyInputs) -> OverviewPage:
     found = [main, *(f for _, f in categories), *process.values(), _heat_figure(diagnostics)]
     return OverviewPage(
         lead=_lead(inputs),
+        scores=outcome_words(inputs),
         facts=_facts(inputs),
         leaderboard=tuple(_agent_line(inputs, i, a) for i, a in enumerate(inputs.agents, 1)),
         chart=chart(main) if inputs.agents else None,
@@ -125,6 +131,7 @@ def _facts(inputs: StudyInputs) -> tuple[tuple[str, str, str], ...]:
     missing = sum(r.final_score is None for r in inputs.runs)
     scored = sum(c.score is not None for rows in inputs.checkpoints.values() for c in rows)
     runs_note = "all scored" if not missing else f"{missing:,} without a final score"
+    runs_note += f", {words}" if (words := among(inputs.runs)) else ""
     seeds = ", ".join(str(s) for s in inputs.study.seeds[:12]) + (", …" if len(inputs.study.seeds) > 12 else "")
     return (
         ("Runs", f"{len(inputs.runs):,}", runs_note if inputs.runs else "none yet"),
@@ -146,17 +153,22 @@ def _outcome_figure(inputs: StudyInputs, category: str, name: str) -> fig.Figure
             one_line(agent, 90),
             found[agent].avg_at_k if agent in found else None,
             found[agent].best_at_k if agent in found else None,
-            f"{found[agent].n_missing} missing" if agent in found and found[agent].n_missing else _none(agent, found),
+            _bar_note(found.get(agent)),
         )
         for agent in inputs.agents
     ]
     where = "over all tasks" if category == OVERALL else f"in {category_name(category)}"
     title = f"avg@{k} (solid) and best@{k} (whole bar) {where}"
+    words = some(sum(row.n_reconstructed for row in found.values()), sum(row.n_runs for row in found.values()))
+    title += f", scores {words}" if words else ""
     return fig.bars(name, title, bars, solid=f"avg@{k}", total=f"best@{k}")
 
 
-def _none(agent: str, found: dict[str, OutcomeRow]) -> str:
-    return "" if agent in found and found[agent].avg_at_k is not None else "no score"
+def _bar_note(row: OutcomeRow | None) -> str:
+    if row is None or row.avg_at_k is None:
+        return f"{row.n_missing} missing" if row and row.n_missing else "no score"
+    words = (f"{row.n_missing} missing" if row.n_missing else "", some(row.n_reconstructed, row.n_runs))
+    return ", ".join(filter(None, words))
 
 
 def _support(inputs: StudyInputs, category: str) -> str:
@@ -164,7 +176,8 @@ def _support(inputs: StudyInputs, category: str) -> str:
     runs = [r for r in inputs.runs if r.category == category]
     missing = sum(r.final_score is None for r in runs)
     text = f"{fmt.plural(tasks, 'task')}, n = {fmt.plural(len(runs), 'run')}"
-    return f"{text}, {missing} without a score" if missing else text
+    words = (text, f"{missing} without a score" if missing else "", among(runs))
+    return ", ".join(filter(None, words))
 
 
 def _agent_line(inputs: StudyInputs, rank: int, agent: str) -> AgentLine:
@@ -175,12 +188,13 @@ def _agent_line(inputs: StudyInputs, rank: int, agent: str) -> AgentLine:
     return AgentLine(
         rank=str(rank) if avg is not None else fmt.DASH,
         agent=one_line(agent, 90),
-        harness=one_line((entry.harness if entry else None) or "", 60),
+        harness=harness(entry.harness if entry else None),
         model=one_line((entry.model if entry else None) or "", 60),
         avg=Cell(fmt.score(avg), None if avg is not None else why),
         best=Cell(fmt.score(best), None if best is not None else why),
         support=f"{fmt.plural(row.n_tasks, 'task')}, n = {row.n_runs}" if row else "no runs",
         missing=row.n_missing if row else 0,
+        reconstructed=some(row.n_reconstructed, row.n_runs) if row else "",
     )
 
 
@@ -233,6 +247,7 @@ def _tasks(inputs: StudyInputs) -> tuple[TaskLine, ...]:
             cell = Cell(fmt.score(avg), None if avg is not None else why, fmt.heat(avg), avg)
             link = "runs.html#" + urlencode({"task": task.name, "agent": agent})
             note = f"best {fmt.score(best)}" + (f", {row.n_missing} missing" if row and row.n_missing else "")
+            note += f", {words}" if row and (words := some(row.n_reconstructed, row.k - row.n_missing)) else ""
             cells.append((cell, note if avg is not None else "", link))
         facts = [task.metric or "", "timed" if task.timed else ""]
         lines.append(

@@ -11,6 +11,7 @@ from loopscope.report.format import Cell
 from loopscope.report.glossary import Term
 from loopscope.report.inputs import StudyInputs
 from loopscope.report.pages.chart import Chart, chart
+from loopscope.report.pages.reconstruction import some
 from loopscope.report.text import one_line
 
 
@@ -40,11 +41,18 @@ def process_figure(inputs: StudyInputs, t: Term) -> fig.Figure:
         fig.Bar(
             one_line(agent, 90),
             found[agent].value if agent in found else None,
-            note=f"n = {found[agent].n_runs}" if agent in found and found[agent].value is not None else "no value",
+            note=_note(found.get(agent)),
         )
         for agent in inputs.agents
     ]
     return fig.bars(f"process-{t.key}", f"{t.name}, mean over tasks", bars, solid=t.name)
+
+
+def _note(row: MeasureRow | None) -> str:
+    if row is None or row.value is None:
+        return "no value"
+    rebuilt = some(row.n_reconstructed, row.n_runs)
+    return f"n = {row.n_runs}" + (f", {rebuilt}" if rebuilt else "")
 
 
 def process_panel(inputs: StudyInputs, t: Term, figure: fig.Figure) -> Panel:
@@ -63,11 +71,16 @@ def process_panel(inputs: StudyInputs, t: Term, figure: fig.Figure) -> Panel:
         title=t.name,
         term=t,
         chart=chart(figure, 420) if inputs.agents else None,
-        note=f"{span} runs per agent",
+        note=f"{span} runs per agent" + _rebuilt([found[a, OVERALL] for a in inputs.agents if (a, OVERALL) in found]),
         columns=tuple(category_name(c) for c in inputs.categories),
         rows=rows,
         mean=tuple(measure_cell(together.get(c), t, 1.0) for c in inputs.categories),
     )
+
+
+def _rebuilt(rows: list[MeasureRow]) -> str:
+    words = some(sum(row.n_reconstructed for row in rows), sum(row.n_runs for row in rows))
+    return f", scores {words}" if words else ""
 
 
 def measure_cell(row: MeasureRow | CategoryRow | None, t: Term, top: float) -> Cell:

@@ -24,6 +24,7 @@ from loopscope.report.pages.commits import (
     score_missing,
     score_view,
 )
+from loopscope.report.pages.reconstruction import RECONSTRUCTED, RebuiltView, final_note, harness, rebuilt_view
 from loopscope.report.pages.runs import final_missing, run_href, status_words
 from loopscope.report.pages.story import story
 from loopscope.report.text import cut, one_line, url, visible
@@ -39,6 +40,7 @@ _FILES = (
     ("repository", "the agent's repository, as salvaged"),
     ("workspace.tar.zst", "the workspace as it was left"),
     ("native", "the agent's own logs"),
+    ("canonical.json.zst", "the transcript, read from an imported log"),
 )
 
 
@@ -81,6 +83,10 @@ class RunPage:
     status: str
     status_key: str
     status_note: str
+    marks: tuple[tuple[str, str], ...]
+    """(words, sentence) of what must be known before any number is read."""
+    source: str
+    """Where an imported run comes from."""
     story: tuple[str, ...]
     facts: tuple[Fact, ...]
     minor: tuple[tuple[str, Cell], ...]
@@ -96,6 +102,10 @@ class RunPage:
     commits: tuple[CommitView, ...]
     final: ScoreView | None
     final_missing: str
+    rebuilt: RebuiltView | None
+    """The final score of a run that no verifier scored."""
+    support: tuple[tuple[str, Cell], ...]
+    """How the harness's own tools were used."""
     files: tuple[tuple[str, str, str], ...]
     """Name, link, what it is."""
     earlier: tuple[str, str] | None
@@ -120,10 +130,12 @@ def run_page(inputs: StudyInputs, index: int, folder: Path) -> RunPage:
             category=fmt.words(one_line(run.category, 40)),
             agent=one_line(run.agent, 90),
             seed=run.seed,
-            subtitle=" · ".join(one_line(p, 60) for p in (run.harness, run.model) if p),
+            subtitle=" · ".join(one_line(p, 60) for p in (harness(run.harness), run.model) if p),
             status=words,
             status_key=run.status,
             status_note=note,
+            marks=_told_first(run, rows),
+            source=_source(files),
             story=story(run, rows, dips),
             facts=_facts(run),
             minor=_minor(run),
@@ -137,6 +149,8 @@ def run_page(inputs: StudyInputs, index: int, folder: Path) -> RunPage:
             commits=commits,
             final=cut_outputs(score_view(final, files)) if final else None,
             final_missing=_sentence(final_missing(run)),
+            rebuilt=_final_rebuilt(run, files),
+            support=_support(run),
             files=_links(files.directory, folder),
             earlier=_neighbour(inputs, index - 1),
             later=_neighbour(inputs, index + 1),
@@ -161,12 +175,11 @@ def _facts(run: RunRow) -> tuple[Fact, ...]:
     def cell(value: float | None, why: str) -> Cell:
         return Cell(fmt.score(value), None if value is not None else why)
 
-    spread = f"spread {fmt.score(run.final_spread)}" if run.final_spread is not None else "measured once"
     return (
         Fact(
             "Final score",
             cell(run.final_score, final_missing(run) or ""),
-            spread if run.final_score is not None else "",
+            final_note(run) if run.final_score is not None else "",
             "final",
         ),
         Fact("Best step", cell(run.best_step_score, "no checkpoint has a score"), "", "score"),
@@ -246,6 +259,8 @@ def _tip(row: CheckpointRow) -> str:
     text = f"score {fmt.score(row.score)}"
     if row.score_min is not None and row.score_max is not None and row.score_max > row.score_min:
         text += f" ({fmt.score(row.score_min)} to {fmt.score(row.score_max)})"
+    if row.score_source == RECONSTRUCTED:
+        text += f", {RECONSTRUCTED}"
     words = {"dip": "dip", "recovery": "recovery", "removed": "not counted", "initial": "initial state"}
     return f"{text}, {words[kind_of(row)]}" if kind_of(row) in words else text
 
@@ -255,7 +270,50 @@ def _problems(run: RunRow, files: RunFiles) -> tuple[tuple[str, str], ...]:
         found = [(one_line(f"{p.stage}: {p.kind}", 80), cut(p.message, 1200)) for p in files.record.problems]
     else:
         found = [("problem", visible(p)[:1200]) for p in run.problems]
-    return (*found, *(("records", visible(u)) for u in files.unreadable))
+    notes = files.record.imported.notes if files.record is not None and files.record.imported else ()
+    return (
+        *found,
+        *(("in the log", visible(note)[:1200]) for note in notes),
+        *(("records", visible(u)) for u in files.unreadable),
+    )
+
+
+def _told_first(run: RunRow, rows: Sequence[CheckpointRow]) -> tuple[tuple[str, str], ...]:
+    marks = []
+    if run.imported:
+        log = one_line(run.log_format or "", 40)
+        marks.append(("imported", f"loopscope did not do this run: it was read from a log ({log})."))
+    if run.final_source == RECONSTRUCTED or any(row.score_source == RECONSTRUCTED for row in rows):
+        made = "of what the agent's own evaluations printed, by the task's formula: no verifier ran."
+        marks.append((f"scores {RECONSTRUCTED}", f"Scores are {RECONSTRUCTED} {made}"))
+    return tuple(marks)
+
+
+def _source(files: RunFiles) -> str:
+    imported = files.record.imported if files.record is not None else None
+    if imported is None:
+        return ""
+    version = f" {one_line(imported.format_version, 40)}" if imported.format_version else ""
+    return f"Imported from {one_line(imported.log, 200)} ({one_line(imported.format, 40)}{version})"
+
+
+def _final_rebuilt(run: RunRow, files: RunFiles) -> RebuiltView | None:
+    evidence = files.evidence
+    return rebuilt_view(evidence.final, run.final_grade, evidence) if evidence is not None and run.imported else None
+
+
+def _support(run: RunRow) -> tuple[tuple[str, Cell], ...]:
+    """Nothing of a run without a transcript."""
+    counts = (
+        ("Planning calls", run.plan_calls),
+        ("Failed tool calls", run.failed_calls),
+        ("Failed, then changed", run.failed_then_changed),
+        ("Background commands", run.background),
+        ("Subagents", run.subagents),
+        ("Compactions", run.compactions),
+        ("Resumes", run.resumes),
+    )
+    return tuple((name, Cell(fmt.count(count))) for name, count in counts if count is not None)
 
 
 def _limits(files: RunFiles) -> tuple[tuple[str, str, str], ...]:

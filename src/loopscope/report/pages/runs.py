@@ -10,12 +10,14 @@ from loopscope.models.tables import CheckpointRow, RunRow
 from loopscope.report import format as fmt
 from loopscope.report.format import Cell
 from loopscope.report.inputs import StudyInputs
+from loopscope.report.pages.reconstruction import RECONSTRUCTED, final_note
 from loopscope.report.text import file_name, one_line, url
 
 STATUS = {
     "completed": ("completed", "The agent ended by itself."),
     "deadline": ("used its time", "The agent used its whole budget and was stopped: the normal end of a long run."),
     "agent_error": ("agent failed", "The agent ended with an error; what it left was scored."),
+    "unknown": ("imported", "The run was imported; its log does not say how it ended."),
     "environment_error": ("environment failed", "The sandbox failed, so there is nothing of the agent's to score."),
 }
 
@@ -68,6 +70,8 @@ def final_missing(run: RunRow) -> str | None:
     """Why a run has no final score; None when it has one."""
     if run.final_score is not None:
         return None
+    if run.imported:
+        return "nothing in the transcript shows what the last state scores"
     if run.status == "environment_error":
         return "the environment failed, so nothing was scored"
     return NO_SCORE.get(run.final_status, "the final state has not been verified")
@@ -80,6 +84,12 @@ def run_lines(inputs: StudyInputs) -> tuple[RunLine, ...]:
 
 def _cell(value: float | None, why: str) -> Cell:
     return Cell(fmt.score(value), None if value is not None else why, None, value)
+
+
+def _below(run: RunRow) -> str:
+    if run.final_source == RECONSTRUCTED:
+        return final_note(run)
+    return f"spread {fmt.score(run.final_spread)}" if run.final_spread else ""
 
 
 def _line(run: RunRow, checkpoints: tuple[CheckpointRow, ...]) -> RunLine:
@@ -99,7 +109,7 @@ def _line(run: RunRow, checkpoints: tuple[CheckpointRow, ...]) -> RunLine:
         status=status_words(run.status)[0],
         status_key=run.status,
         final=_cell(run.final_score, why),
-        spread="" if not run.final_spread else f"spread {fmt.score(run.final_spread)}",
+        spread=_below(run),
         best=_cell(run.best_step_score, "no checkpoint has a score"),
         c1=_cell(run.c1, "the run has no checkpoint"),
         c2=_cell(run.c2, "no checkpoint of the run could be observed"),
