@@ -67,6 +67,25 @@ def test_records_files_elsewhere_and_what_was_put_back_keep_no_commit(between):
     assert kept(start, INITIAL, *between, commit("update journal", "aaaaaa2")) == [True, False]
 
 
+@pytest.mark.parametrize(
+    ("staging", "kept"),
+    [
+        ("git add output/journal.md && git commit -m", False),
+        ("git add -f output/journal.md .gitignore && git commit -qm", False),
+        ("git add output/journal.md tune.py && git commit -m", True),
+        ("git add output && git commit -m", True),
+        ("git add -A && git commit -m", True),
+        ("git add output/journal.md && git commit -am", True),
+        ("git add output/*.md && git commit -m", True),
+    ],
+)
+def test_what_was_not_staged_is_not_in_the_commit(staging, kept):
+    """A file of the agent's own lies about while the journal is committed."""
+    last = bash(f"{staging} 'update journal'", "[master aaaaaa2] update journal\n 1 file changed")
+    found = evidence(INITIAL, bash("echo x > tune.py"), JOURNAL, last).checkpoints[-1]
+    assert found.canonical is kept
+
+
 def test_an_amended_commit_counts_once_the_last():
     amend = bash("git commit --amend -m 'round 1: better'", "[master aaaaaa3] round 1: better\n 1 file changed")
     found = evidence(INITIAL, EDIT, commit("round 1: x", "aaaaaa2"), edit(FILE, "b", "c"), amend)

@@ -15,8 +15,8 @@ from loopscope.evidence.events import Segment
 from loopscope.evidence.gate import Artifact, is_administrative
 from loopscope.evidence.seeds import only_seeds
 from loopscope.evidence.shell.calls import ShellCall, written_files
-from loopscope.evidence.shell.commands import SimpleCommand
-from loopscope.evidence.shell.git import git_call
+from loopscope.evidence.shell.commands import SimpleCommand, resolve
+from loopscope.evidence.shell.git import GitCall, git_call
 from loopscope.transcripts.canonical import Call, ToolKind
 
 _MOVES = frozenset(["cp", "mv", "install", "ln", "touch"])
@@ -26,6 +26,7 @@ _WRITES = re.compile(r"open\([^)\n]*['\"][wax]|write_text|write_bytes|\.rename\(
 _NAMES_FILE = re.compile(r"['\"]([\w./~-]+\.\w{1,6})['\"]")
 _SED = re.compile(r"s([/|#,@!])((?:(?!\1).)*)\1((?:(?!\1).)*)\1")
 _NOTHING = Artifact()
+_ALL = frozenset(["-A", "--all", "-u", "--update", ".", "--pathspec-from-file"])
 
 
 @dataclass
@@ -33,6 +34,10 @@ class _Draft:
     records: dict[str, None] = field(default_factory=dict)
     others: dict[str, None] = field(default_factory=dict)
     uncertain: str = ""
+    staged: list[str] = field(default_factory=list)
+    """Files that were put into the index by name."""
+    everything: bool = False
+    """More was put into it than files by their names."""
 
 
 def segments(
@@ -77,6 +82,12 @@ def segments(
 
 def _segment(draft: _Draft, changes: list[StateChange], calls: Sequence[Call], shells: dict[int, ShellCall]) -> Segment:
     vague = next((item for item in changes if not item.exact and not item.returned), None)
+    if draft.staged and not draft.everything:
+        # Only these are in the commit, whatever else was written.
+        names = dict.fromkeys(draft.staged)
+        draft.records = {name: None for name in names if _keeps_records(name)}
+        draft.others = {name: None for name in names if not _keeps_records(name)}
+        draft.uncertain = ""
     uncertain = draft.uncertain
     if vague is not None and not uncertain:
         uncertain = f"message {vague.index}: {vague.reason}, and what that made of it is not known"
@@ -103,8 +114,10 @@ def _note_command(draft: _Draft, command: SimpleCommand, scope: ArtifactScope) -
         _note(draft, path, scope)
     program, plain = command.program, [item for item in command.arguments if not item.startswith("-")]
     git = git_call(command)
-    if git is not None and git.verb in ("rm", "mv"):
-        _note_all(draft, command, git.paths, scope)
+    if git is not None:
+        _stage(draft, git, scope)
+        if git.verb in ("rm", "mv"):
+            _note_all(draft, command, git.paths, scope)
     elif program in _MOVES:
         _note_all(draft, command, plain if program == "mv" else plain[-1:], scope)
     elif program in _REMOVES:
@@ -114,6 +127,23 @@ def _note_command(draft: _Draft, command: SimpleCommand, scope: ArtifactScope) -
         _note_all(draft, command, plain if scripted else plain[1:], scope)
     elif _INTERPRETER.match(program):
         _note_script(draft, command, scope)
+
+
+def _stage(draft: _Draft, git: GitCall, scope: ArtifactScope) -> None:
+    """What a command of git puts into the index."""
+    if git.verb == "commit":
+        all_of_it = any(item == "--all" or re.match(r"-(?!-)[A-Za-z]*[aio]", item) for item in git.arguments)
+        draft.everything |= all_of_it or "--" in git.arguments
+    if git.verb not in ("add", "rm", "mv", "stage"):
+        return
+    for name in git.paths:
+        path = resolve(git.directory, name)
+        inside = _relative(path, scope) if path is not None else None
+        named = inside is not None and re.search(r"\.\w+\Z", name) and not any(mark in name for mark in "*?[")
+        draft.everything |= not named
+        if inside is not None and scope.name(path) is None:
+            draft.staged.append(inside)
+    draft.everything |= git.verb == "mv" or any(item in _ALL for item in git.arguments)
 
 
 def _note_script(draft: _Draft, command: SimpleCommand, scope: ArtifactScope) -> None:
@@ -140,8 +170,12 @@ def _note(draft: _Draft, path: str | None, scope: ArtifactScope) -> None:
     name = _relative(path, scope)
     if name is None:
         return
-    kept = draft.records if is_administrative(name.encode("utf-8", "surrogatepass"), _NOTHING) else draft.others
+    kept = draft.records if _keeps_records(name) else draft.others
     kept[name] = None
+
+
+def _keeps_records(name: str) -> bool:
+    return is_administrative(name.encode("utf-8", "surrogatepass"), _NOTHING)
 
 
 def _relative(path: str, scope: ArtifactScope) -> str | None:
@@ -153,7 +187,10 @@ def _relative(path: str, scope: ArtifactScope) -> str | None:
         if found is None or scope.root is not None:
             return None
         path = found[1]
-    return path.removeprefix("app/")
+    # The repository may lie in `app` or above it, and a shell's directory is not always known.
+    while path.startswith("app/"):
+        path = path[len("app/") :]
+    return path
 
 
 def _changes_seed(change: StateChange, calls: Sequence[Call], shells: dict[int, ShellCall]) -> bool:
