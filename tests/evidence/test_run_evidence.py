@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from decimal import Decimal
 from pathlib import Path
 
@@ -26,6 +27,7 @@ from loopscope.records.repository import Repository
 from loopscope.records.salvage import salvage
 from loopscope.transcripts import formats, serial
 
+LOGS = Path(__file__).parents[1] / "fixtures" / "logs"
 MESSAGES = ["initial state", "round 1: change=x hypothesis=y", "Round 2:  change=z hypothesis=w"]
 
 
@@ -87,6 +89,23 @@ def test_commits_come_from_the_repository_and_the_shell_adds_what_led_to_them(ma
     assert [item.at and item.at.message for item in found.checkpoints] == [1, 4, 6]
     assert (found.transcript_matched, found.order_checked, found.disagreements) == (True, True, ())
     assert found.final_grade is Grade.OFFICIAL
+
+
+def test_the_harnesss_own_log_comes_before_what_was_made_of_it_and_one_that_cannot_be_read_is_passed_over(made):
+    run_id = made.add("t", "a", 1, ["0.1"], "0.1", messages=["round 1: change=x1 hypothesis=y1"])
+    run = made.store.run(run_id)
+    tell(made, run_id, ("make", "gcc -c a.c"))
+    (run.path / "native").mkdir()
+    (run.path / "native" / "notes.txt").write_text("no log")
+    assert evidence(made, run_id).tool_calls == 1
+    assert not any("not read" in text for text in evidence(made, run_id).warnings)
+    shutil.rmtree(run.path / "native")
+    shutil.copytree(LOGS / "claude", run.path / "native")
+    found = evidence(made, run_id)
+    assert found.tool_calls is not None
+    assert found.tool_calls > 5
+    assert found.support is not None
+    assert (found.support.subagents, found.support.compactions) == (1, 1)
 
 
 def test_where_repository_and_transcript_differ_is_told(made):

@@ -50,9 +50,10 @@ def run_log(run: RunDir, facts: TaskFacts, evaluator: Evaluator | None) -> tuple
         except TranscriptError as error:
             warnings.append(f"transcript not read: {error}")
             continue
-        if len(found) > 1:
-            warnings.append(f"{path.name} holds {len(found)} sessions; the one with the most calls was read")
-        return _told(max(found, key=lambda item: len(item.calls)), facts, evaluator), tuple(warnings)
+        # What could not be read before is no loss, now that another log of the run can.
+        several = f"{path.name} holds {len(found)} sessions; the one with the most calls was read"
+        most = max(found, key=lambda item: len(item.calls))
+        return _told(most, facts, evaluator), (several,) if len(found) > 1 else ()
     if steps is not None:
         seen = replace(Seen(), tool_calls=len(steps))
         return RunLog(seen, True), tuple(warnings)
