@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from datetime import datetime
 from types import NoneType
@@ -37,10 +37,23 @@ def frame[Row](kind: type[Row], rows: Iterable[Row]) -> pl.DataFrame:
         values: list[Any] = [getattr(row, name) for row in found]
         if _plain(hints[name]) is datetime:
             values = [None if value is None else value.isoformat() for value in values]
-        elif isinstance(dtype, pl.List):
-            values = [list(value) for value in values]
-        series.append(pl.Series(name, values, dtype=dtype))
+        made = _lists(name, values, dtype) if isinstance(dtype, pl.List) else pl.Series(name, values, dtype=dtype)
+        series.append(made)
     return pl.DataFrame(series)
+
+
+def _lists(name: str, values: Sequence[Sequence[Any]], dtype: pl.List) -> pl.Series:
+    """A column of lists, made of all their items at once: polars makes one list at a time ten times as slowly."""
+    items = pl.DataFrame(
+        [
+            pl.Series("row", [row for row, value in enumerate(values) for _ in value], dtype=pl.UInt32),
+            pl.Series(name, [item for value in values for item in value], dtype=dtype.inner),
+        ]
+    )
+    filled = items.group_by("row", maintain_order=True).agg(pl.col(name))
+    rows = pl.DataFrame([pl.Series("row", range(len(values)), dtype=pl.UInt32)])
+    found = rows.join(filled, on="row", how="left", maintain_order="left")[name]
+    return found.fill_null(pl.Series([[]], dtype=dtype)).rechunk()
 
 
 def parquet_bytes(table: pl.DataFrame) -> bytes:

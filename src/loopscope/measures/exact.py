@@ -32,17 +32,19 @@ def exact(value: Score) -> Fraction | None:
 
     Raises ValueError for what is no finite number and TypeError for another type; both say what to write instead.
     """
-    if value is None:
-        return None
+    if value is None or type(value) is Fraction:
+        return value
     if isinstance(value, bool):
         raise TypeError(f"{value} is a truth value, not a number; write 1 or 0")
-    if isinstance(value, Rational):
-        return Fraction(value)
     if isinstance(value, float):
         # float.__repr__ and not repr(): numpy's float64 is a float that prints as "np.float64(0.09)".
         return None if math.isnan(value) else _from_text(float.__repr__(value))
     if isinstance(value, Decimal):
+        if value.is_finite() and abs(value.adjusted()) <= _MOST_DIGITS and len(value.as_tuple().digits) <= _MOST_DIGITS:
+            return Fraction(value)
         return None if value.is_nan() else _from_text(str(value))
+    if isinstance(value, Rational):
+        return Fraction(value)
     if isinstance(value, str):
         return None if value.strip().lower() == "nan" else _from_text(value.strip())
     raise TypeError(f"{value!r} ({type(value).__name__}) is no number; give int, float, Decimal, Fraction or a string")
