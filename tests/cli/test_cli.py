@@ -77,6 +77,19 @@ def test_the_machine_s_errors_name_path_and_remedy(capsys):
     assert (code, line) == (1, "error: /data/x: Permission denied; give this user access, or name another directory")
 
 
+def test_a_full_disk_that_names_no_file_is_told_with_the_study(cli, tmp_path, monkeypatch):
+    """Writing to an open file fails without its name."""
+    write_study(tmp_path, ["nop"])
+
+    async def full(*_: object, **__: object) -> None:
+        with open("/dev/full", "wb", buffering=0) as file:
+            file.write(b"x")
+
+    monkeypatch.setattr("loopscope.engine.study.run_study", full)
+    line = error_line(cli("run", "s.yaml", check=1))
+    assert line.startswith("error: s: No space left on device; make room"), line
+
+
 @pytest.mark.parametrize("bug", [KeyError("k"), TimeoutError(), ExceptionGroup("g", [StudyError("a"), KeyError("k")])])
 def test_a_bug_of_ours_keeps_its_traceback(capsys, bug):
     assert outcome_of(bug, capsys) == (-1, [])

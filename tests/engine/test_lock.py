@@ -9,7 +9,7 @@ import sys
 import pytest
 from toy_study import write_task
 
-from loopscope.engine import rollout
+from loopscope.engine import lock, rollout
 from loopscope.engine.jobs import TrialOutcome
 from loopscope.engine.lock import machine
 from loopscope.engine.plan import plan_study
@@ -94,6 +94,30 @@ def test_the_lock_holds_between_processes_and_ends_with_them(tmp_path):
     other.kill()
     other.wait()
     asyncio.run(free())
+
+
+def test_who_makes_others_wait_long_is_named_once(tmp_path, monkeypatch):
+    monkeypatch.setattr(lock, "PATIENCE_SEC", 0.0)
+    code = (
+        "import fcntl, os, sys\n"
+        f"fcntl.flock(os.open('{tmp_path}/loopscope-run.lock', os.O_RDONLY), fcntl.LOCK_EX); print(flush=True); sys.stdin.read()"
+    )
+    told: list[str] = []
+
+    async def wait() -> None:
+        async with machine(alone=False):
+            pass  # makes the files
+        with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+            assert other.stdin and other.stdout and other.stdout.readline()
+
+            def tell(message: str) -> None:
+                told.append(message)
+                other.kill()
+
+            async with machine(alone=False, tell=tell):
+                assert len(told) == 1 and f"held by process {other.pid} of " in told[0] and str(tmp_path) in told[0]
+
+    asyncio.run(wait())
 
 
 def test_a_baseline_does_not_disturb_what_measures_time(tmp_path, monkeypatch):

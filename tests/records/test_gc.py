@@ -126,6 +126,16 @@ def test_what_is_lost_afterwards_is_still_told_from_what_went(study):
     assert finding.place == "runs/t__b__s1/harbor/result.json"
 
 
+def test_workspaces_of_runs_that_changed_places_are_kept(study):
+    first, second = study / RUN, study / "runs/t__b__s1"
+    first.rename(study / "runs/x")
+    second.rename(first)
+    (study / "runs/x").rename(second)
+    found = collect(study, Garbage.WORKSPACES)
+    assert {item.garbage for item in found.items} == {Garbage.LEFTOVERS} and (first / "workspace.tar.zst").is_file()
+    assert [line for line in found.kept if "is not its own: the record beside it is that of t__b__s1" in line]
+
+
 def test_a_workspace_is_kept_while_a_state_wants_it(study):
     (study / RUN / "scores" / "final.json").unlink()
     found = collect(study, Garbage.WORKSPACES)

@@ -82,22 +82,22 @@ def verb[**P, R](function: Callable[P, R]) -> Callable[P, R]:
         except typer.Exit:
             raise
         except Exception as error:
-            found = [_in_one_line(leaf) for leaf in _leaves(error)]
+            found = [_in_one_line(leaf) for leaf in leaves(error)]
             lines = [line for line in found if line is not None]
             if len(lines) < len(found):
                 raise
             for line in dict.fromkeys(lines):
                 err.print(f"[bold red]error:[/] {plain(line)}")
-            machine = any(isinstance(leaf, OSError) or getattr(leaf, "midway", False) for leaf in _leaves(error))
+            machine = any(isinstance(leaf, OSError) or getattr(leaf, "midway", False) for leaf in leaves(error))
             raise typer.Exit(Exit.FAILED if machine else Exit.BAD_INPUT) from None
 
     return wrapped
 
 
-def _leaves(error: Exception) -> list[Exception]:
+def leaves(error: Exception) -> list[Exception]:
     """What went wrong in tasks that ran side by side."""
     if isinstance(error, ExceptionGroup):
-        return [leaf for inner in error.exceptions for leaf in _leaves(inner)]
+        return [leaf for inner in error.exceptions for leaf in leaves(inner)]
     return [error]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import sys
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
@@ -11,7 +12,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from loopscope.cli.console import Bars, Exit, err, out, plain, print_json, require_run_extra, study_directory, verb
+from loopscope.cli.console import (
+    Bars,
+    Exit,
+    err,
+    leaves,
+    out,
+    plain,
+    print_json,
+    require_run_extra,
+    study_directory,
+    verb,
+)
 
 if TYPE_CHECKING:
     from loopscope.cli.summary import RunSummary
@@ -19,6 +31,7 @@ if TYPE_CHECKING:
     from loopscope.engine.plan import Plan
     from loopscope.records import StudyStore
 
+_OF_A_DISK = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO})
 Study = Annotated[Path, typer.Argument(help="A directory with study.yaml, or a study file.", show_default=False)]
 Out = Annotated[Path | None, typer.Option("--out", help="Directory of the study's results.", show_default=False)]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON on standard output.")]
@@ -85,6 +98,18 @@ def _shown_on(bars: Bars) -> Callable[[Event], None]:
 
 
 @contextlib.contextmanager
+def located(place: Path) -> Iterator[None]:
+    """A fault of the disk that names no file (a write does not) is given the place that is worked on."""
+    try:
+        yield
+    except Exception as error:
+        for leaf in leaves(error):
+            if isinstance(leaf, OSError) and leaf.errno in _OF_A_DISK and leaf.filename is None:
+                leaf.filename = str(place)
+        raise
+
+
+@contextlib.contextmanager
 def _nothing_left_behind(directory: Path) -> Iterator[None]:
     """Remove a new directory again when the study was refused before anything of it was kept."""
     try:
@@ -120,7 +145,7 @@ def run(
 
     file, target = locate(study, directory)
     store, is_new = StudyStore(target), not target.exists()
-    with store.hold(), _nothing_left_behind(target) if is_new else contextlib.nullcontext():
+    with located(target), store.hold(), _nothing_left_behind(target) if is_new else contextlib.nullcontext():
         summary = run_held(file, store, Bars(), score=score, retire=retire, again=again or ())
     if json:
         print_json(summary)
@@ -155,6 +180,7 @@ def score(
     if unknown := sorted(set(runs or ()) - known):
         raise RecordError(f"{study}: no harvested run is called {unknown[0]!r}; see {study / 'runs'}")
     with (
+        located(store.path),
         store.hold(),
         InFlight(store.path) as flight,
         (bars := Bars()).running(),

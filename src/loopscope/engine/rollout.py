@@ -15,7 +15,7 @@ from loopscope.engine.ending import Redactor, problem
 from loopscope.engine.harvest import LIMITS, MAX_WORKSPACE_BYTES, WORKSPACE
 from loopscope.engine.jobs import run_trial, to_its_end
 from loopscope.engine.kinds import NOT_STARTED
-from loopscope.engine.lock import machine
+from loopscope.engine.lock import Tell, machine, nobody
 from loopscope.engine.plan import Plan, RunPlan
 from loopscope.engine.recording import publish_failure, publish_run
 from loopscope.models import EnvironmentSpec, PreparedTask, Problem, RunRecord
@@ -29,7 +29,7 @@ HARVEST = "loopscope.engine.harvest:HarvestVerifier"
 __all__ = ["make_baseline", "publish_failure", "run_rollout"]
 
 
-async def make_baseline(plan: Plan, task: PreparedTask) -> Problem | None:
+async def make_baseline(plan: Plan, task: PreparedTask, tell: Tell = nobody) -> Problem | None:
     """Bring the untouched workspace out of a fresh sandbox, once per study; the reason when that is impossible."""
     target = plan.store.baseline(task.info.name)
     if await to_its_end(_is_whole, target):
@@ -37,7 +37,7 @@ async def make_baseline(plan: Plan, task: PreparedTask) -> Problem | None:
     scratch = scratch_name(plan.store.path / "baseline")
     tar = scratch / WORKSPACE
     try:
-        async with machine(alone=False):
+        async with machine(alone=False, tell=tell):
             outcome = await run_trial(
                 scratch,
                 name="baseline",
@@ -86,10 +86,10 @@ def _exporting(spec: EnvironmentSpec, task: PreparedTask, file: Path) -> Environ
     return spec.model_copy(update={"kwargs": spec.kwargs | {"export_on_stop": export.model_dump(mode="json")}})
 
 
-async def run_rollout(plan: Plan, run: RunPlan, storage_mb: int | None = None) -> RunRecord:
+async def run_rollout(plan: Plan, run: RunPlan, tell: Tell = nobody, storage_mb: int | None = None) -> RunRecord:
     """Run one agent on one task with one seed and publish its run directory.
 
-    `storage_mb`: what our sandbox may write, in the place of the task's.
+    `tell` hears of a long wait for the machine; `storage_mb`: what our sandbox may write, in the place of the task's.
 
 
     Raises only for faults of this machine (disk full) and on cancellation; what goes wrong in the trial is recorded.
@@ -99,7 +99,7 @@ async def run_rollout(plan: Plan, run: RunPlan, storage_mb: int | None = None) -
     tar = scratch / WORKSPACE
     watch = Stopwatch()
     try:
-        async with machine(alone=False):
+        async with machine(alone=False, tell=tell):
             outcome = await run_trial(
                 scratch,
                 name="rollout",

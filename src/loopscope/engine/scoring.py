@@ -45,7 +45,7 @@ class Scorer:
     def __init__(self, store: StudyStore, spec: StudySpec, notify: Notify) -> None:
         self._store, self._spec, self._notify = store, spec, notify
         self._needs = Needs(store.path, spec)
-        self._verifications = Verifications(store, spec)
+        self._verifications = Verifications(store, spec, self._tell)
         self._total = self._done = 0
         self._unscored: Counter[str] = Counter()
         self._unreadable: set[str] = set()

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import traceback
 from dataclasses import dataclass
+from functools import partial
 
 from loopscope.engine.events import Event, Notify, Phase
 from loopscope.engine.inflight import InFlight
 from loopscope.engine.kinds import main_problem
+from loopscope.engine.lock import Tell
 from loopscope.engine.needs import Need, Needs
 from loopscope.engine.plan import Plan, RunPlan
 from loopscope.engine.providers import answer_of
@@ -81,7 +83,7 @@ async def _baselines(plan: Plan, todo: list[RunPlan], notify: Notify) -> dict[st
     problems = {}
     for done, (name, task) in enumerate(tasks.items()):
         notify(Event(Phase.PREPARE, done, len(tasks), name))
-        problem = await make_baseline(plan, task)
+        problem = await make_baseline(plan, task, partial(_tell, notify, Phase.PREPARE, done, len(tasks)))
         if problem is not None:
             problems[name] = problem
         message = f"{name}: {problem.message}" if problem else name
@@ -100,7 +102,10 @@ async def _rollouts(
         if problem:
             return publish_failure(plan, run, problem)
         with flight.unit(run.run_id):
-            return await _rollout(plan, run, needs.storage_mb(run.task.info.name))
+            return await _rollout(plan, run, tell, needs.storage_mb(run.task.info.name))
+
+    def tell(message: str) -> None:
+        _tell(notify, Phase.ROLLOUT, done, total, message)
 
     def finished(_: RunPlan, record: RunRecord) -> None:
         nonlocal done
@@ -114,9 +119,13 @@ async def _rollouts(
         finished=finished,
         providers=needs.providers(),
         answer=answer_of,
-        tell=lambda message: notify(Event(Phase.ROLLOUT, done, total, message, problem=True)),
+        tell=tell,
     )
     await scheduler.run(_jobs(plan, todo, broken, needs), work)
+
+
+def _tell(notify: Notify, phase: Phase, done: int, total: int, message: str) -> None:
+    notify(Event(phase, done, total, message, problem=True))
 
 
 def _jobs(plan: Plan, todo: list[RunPlan], broken: dict[str, Problem], needs: Needs) -> list[Job[RunPlan]]:
@@ -132,10 +141,10 @@ def _jobs(plan: Plan, todo: list[RunPlan], broken: dict[str, Problem], needs: Ne
     ]
 
 
-async def _rollout(plan: Plan, run: RunPlan, storage_mb: int | None) -> RunRecord:
+async def _rollout(plan: Plan, run: RunPlan, tell: Tell, storage_mb: int | None) -> RunRecord:
     """One rollout, whose faults stay its own. A fault of the machine stops the study: every other run would meet it."""
     try:
-        return await run_rollout(plan, run, storage_mb)
+        return await run_rollout(plan, run, tell, storage_mb)
     except Exception as error:  # our own bug, or data that found a way: it costs this run, and says where
         if is_machine_fault(error) or isinstance(error, NoRoomError):
             raise

@@ -12,7 +12,7 @@ from harbor.models.trial.config import AgentConfig, VerifierConfig
 from loopscope.agents.replay import StateError
 from loopscope.engine.jobs import TrialOutcome, run_trial
 from loopscope.engine.kinds import EndingKind
-from loopscope.engine.lock import machine
+from loopscope.engine.lock import Tell, machine
 from loopscope.engine.needs import Needs
 from loopscope.engine.policy import POLICY
 from loopscope.engine.states import State, commit_state, final_state, room_bytes
@@ -34,8 +34,8 @@ _MARGIN_SEC = 120.0
 class Verifications:
     """Verifies states of one study."""
 
-    def __init__(self, store: StudyStore, spec: StudySpec) -> None:
-        self._store, self._spec = store, spec
+    def __init__(self, store: StudyStore, spec: StudySpec, tell: Tell) -> None:
+        self._store, self._spec, self._tell = store, spec, tell
         self._needs = Needs(store.path, spec)
         self.ran = 0
         """Verifications that were run, those of killed verifiers among them."""
@@ -73,7 +73,7 @@ class Verifications:
         if storage_mb is not None:  # the state has a place of its own: the verifier writes as much as the task gives
             storage_mb += -(-await asyncio.to_thread(room_bytes, state.tar) // MIB)
             kwargs["room_bytes"] = storage_mb * MIB
-        async with machine(alone=timed):
+        async with machine(alone=timed, tell=self._tell):
             started = datetime.now(UTC)
             outcome = await run_trial(
                 scratch,

@@ -153,6 +153,8 @@ class _Finder:
             every = lock.scoring.model_copy(update={"max_checkpoints": None})
             lacks = wanting(run.record, run.scores(), every, task.info, has_workspace=True)
             lacking = next(lacks, None)
+            if run.record.run_id != path.name:
+                lacking = ("final", f"is not its own: the record beside it is that of {run.record.run_id}")
             if run.record.status is RunStatus.ENVIRONMENT_ERROR:
                 lacking = ("final", "may come from another try")
         except RecordError as error:
