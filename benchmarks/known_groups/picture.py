@@ -27,7 +27,9 @@ def picture(design: Design, by_task: Mapping[str, Mapping[tuple[str, str], Effec
     colors = alt.Scale(domain=list(by_task), range=list(_COLORS[: len(by_task)]))
     rows = [
         alt.hconcat(
-            *(_panel(design, by_task, factor, measure, colors) for factor in range(len(design.factors))), spacing=14
+            *(_panel(design, by_task, factor, measure, colors) for factor in range(len(design.factors))),
+            spacing=16,
+            bounds="flush",
         )
         for measure in _HEADLINE
     ]
@@ -59,7 +61,7 @@ def _panel(
         "mean:Q",
         title=_HEADLINE[measure] if number == 0 else None,
         scale=alt.Scale(domain=[0, 1]),
-        axis=alt.Axis(values=[0, 0.5, 1], labels=number == 0, ticks=False),
+        axis=alt.Axis(values=[0, 0.5, 1], labels=number == 0, labelFlush=True, ticks=False),
     )
     base = alt.Chart(inline(values)).encode(x=x, y=y, color=alt.Color("task:N", scale=colors))
     title: Any = alt.Title(factor.name, fontSize=13, color=c.INK) if measure == "c1" else alt.Title("")
