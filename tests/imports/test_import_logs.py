@@ -279,6 +279,32 @@ def test_equal_logs_give_equal_bytes(tmp_path: Path) -> None:
     assert snapshot(tmp_path / "x" / "s") == snapshot(tmp_path / "y" / "s")
 
 
+def test_names_that_are_no_utf8_are_spelled_out(tmp_path: Path) -> None:
+    page_log(tmp_path / "logs" / "a.json").rename(tmp_path / "logs" / "caf\udce9.json")
+    [taken] = take(tmp_path / "s", tmp_path / "logs").taken
+    record = StudyStore.open(tmp_path / "s").run(taken.run_id).record
+    assert record.imported is not None and record.imported.log == "caf\\xe9.json"
+    with pytest.raises(StudyError, match="is no UTF-8"):
+        take(tmp_path / "caf\udce9", tmp_path / "logs")
+
+
+@pytest.mark.parametrize("category", ["overall", " ", ""])
+def test_no_log_can_name_a_family_that_stands_for_all(tmp_path: Path, category: str) -> None:
+    log = page_log(tmp_path / "a.json", category=category)
+    with pytest.raises(StudyError, match="--category"):
+        take(tmp_path / "s", log, category=category)
+    take(tmp_path / "s", log)
+    assert StudyStore.open(tmp_path / "s").run("t__model__s1").record.category == "uncategorized"
+
+
+def test_what_a_log_holds_cannot_lead_out_of_the_study(tmp_path: Path) -> None:
+    log = page_log(tmp_path / "in" / "a.json", task="../../../up", synthetic="../x\n\x1b[31m", seed="../9")
+    [taken] = take(tmp_path / "s", log).taken
+    assert taken.run_id.startswith("up__") and taken.run_id.endswith("__s9") and "/" not in taken.run_id
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "s"]
+    assert findings(tmp_path / "s") == []
+
+
 EVALUATOR = """\
 schema_version: 1
 task: t

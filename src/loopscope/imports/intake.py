@@ -11,8 +11,10 @@ from loopscope.imports.naming import NAME, harness_of, label_of, seed_of, task_o
 from loopscope.imports.record import Identity
 from loopscope.imports.shelf import Shelf, check_target, open_shelf
 from loopscope.imports.sources import Log, Unread, find_logs
+from loopscope.models.study_rows import OVERALL
 from loopscope.records import RecordError, StudyError, StudyStore
 from loopscope.records.store import run_id_of
+from loopscope.records.tree import spell
 from loopscope.transcripts import formats
 from loopscope.transcripts.canonical import MAIN, Source, Transcript
 from loopscope.transcripts.errors import TranscriptError
@@ -112,8 +114,8 @@ def _check(options: Options) -> None:
     for name, given in (("--task", options.task), ("--agent", options.agent)):
         if given is not None and not NAME.fullmatch(given):
             raise StudyError(f"{name} {given!a}: use letters, digits and . _ @ + - only (at most 80)")
-    if options.category is not None and not options.category.strip():
-        raise StudyError("--category: is empty; name a family, or leave it out")
+    if options.category is not None and _family(options.category) is None:
+        raise StudyError(f"--category {options.category!a}: is no name of a family; name another, or leave it out")
 
 
 def _leave_nothing(directory: Path) -> None:
@@ -207,10 +209,16 @@ class _Intake:
             return self.shelf.store.task(task).info.category
         except RecordError:
             known = self.evaluators.category(self.shelf.store, task)
-        return self.options.category or known or (source.category or "").strip() or "uncategorized"
+        return self.options.category or known or _family(source.category or "") or "uncategorized"
+
+
+def _family(text: str) -> str | None:
+    """A category's name; None for one that is empty, or would stand for all of them."""
+    name = " ".join(text.split())
+    return None if not name or name == OVERALL else name
 
 
 def _name(log: Log, source: Source) -> str:
     """What was read, of a directory with the file or the trial that the transcript is."""
-    inner = source.files.get(MAIN) if log.path.is_dir() else source.trial
+    inner = spell((source.files.get(MAIN) if log.path.is_dir() else source.trial) or "")
     return (f"{log.name}: {inner}" if inner and inner != log.name else log.name)[:MOST_LOG]

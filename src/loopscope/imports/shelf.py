@@ -29,6 +29,10 @@ def check_target(directory: Path) -> None:
     Raises:
         StudyError: it does, or it is a file.
     """
+    try:
+        str(directory.absolute()).encode()
+    except UnicodeEncodeError:
+        raise StudyError(f"{str(directory)!a}: is no UTF-8; name another directory with --into") from None
     if not directory.exists():
         return
     if not directory.is_dir():

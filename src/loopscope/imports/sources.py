@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from loopscope.records.tree import spell
 from loopscope.transcripts import formats
 from loopscope.transcripts.errors import TranscriptError
 from loopscope.transcripts.files import MAX_DEPTH, MAX_FILES, is_file, is_folder, listed
@@ -22,7 +23,7 @@ class Log:
 
     path: Path
     name: str
-    """Relative to the path that a person gave; that path's own name when it is that."""
+    """Relative to the path that a person gave, or that path's own name; what is no UTF-8 is spelled out."""
     format: str
 
 
@@ -52,7 +53,7 @@ def find_logs(path: Path, format: str | None) -> Iterator[Log | Unread]:
         name = format or formats.detect(path)
         if name is None:
             raise unknown(path)
-        yield Log(path, path.name, name)
+        yield Log(path, spell(path.name), name)
     elif is_folder(path):
         found = False
         for entry in _below(path, path, format):
@@ -82,19 +83,25 @@ def _below(top: Path, folder: Path, format: str | None) -> Iterator[Log | Unread
         path, level = stack.pop()
         seen += 1
         if seen > MAX_FILES:
-            yield Unread(top.name, f"more than {MAX_FILES:,} files; the rest was not looked at: give fewer at once")
+            yield Unread(
+                spell(top.name), f"more than {MAX_FILES:,} files; the rest was not looked at: give fewer at once"
+            )
             return
         is_directory = is_folder(path)
         if not is_directory and not is_file(path):
             continue
         name = _format(path, format)
         if name is not None and not (is_directory and _is_several(path, name)):
-            yield Log(path, str(path.relative_to(top)) if path != top else top.name, name)
+            yield Log(path, _place(path, top), name)
             stack.extend((stray, level) for stray in reversed(_strays(path, name)) if is_directory and format is None)
         elif is_directory and level <= MAX_DEPTH:
             stack.extend((inner, level + 1) for inner in reversed(listed(path)))
         elif not is_directory and format is None and path.suffix in _OF_LOGS:
-            yield Unread(str(path.relative_to(top)), str(unknown(path)))
+            yield Unread(_place(path, top), str(unknown(path)))
+
+
+def _place(path: Path, top: Path) -> str:
+    return spell(str(path.relative_to(top)) if path != top else top.name)
 
 
 def _format(path: Path, format: str | None) -> str | None:
