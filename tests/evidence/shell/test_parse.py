@@ -119,6 +119,11 @@ def test_what_is_broken_is_read_as_far_as_it_goes() -> None:
     assert len(parse("(" * 3000 + "x" + ")" * 3000).commands) <= 1
 
 
+@pytest.mark.parametrize("text", ["echo {\U0010ffff", "{0\U000f0000}", "echo {1..\U0010ffff}", "a {\u3042,b}"])
+def test_far_characters_behind_a_brace_do_not_crash_the_parser(text: str) -> None:
+    assert text in " ".join(command.text for command in parse("true; " + text).commands) or "{0" in text
+
+
 @given(st.text(alphabet="ab $\"'`\\|&;<>(){}=\n-#*!0", max_size=60) | st.text(max_size=40))
 def test_any_text_is_parsed(text: str) -> None:
     script = parse(text)

@@ -29,6 +29,7 @@ _LITERAL_WRITE = re.compile(
     r"""open\(\s{0,3}[rbf]?['"]([^'"\n]{1,300})['"]\s{0,3},\s{0,3}(?:mode\s?=\s?)?['"](?:w|a|r\+|w\+|wb|x)"""
     r"""|Path\(\s{0,3}['"]([^'"\n]{1,300})['"]\s{0,3}\)\.write_(?:text|bytes)\("""
 )
+_WORD = re.compile(r"[\w./-]+")
 _NAME = re.compile(r"(?<![\w./-])[\w./-]{1,300}\.\w{1,4}")
 
 
@@ -160,9 +161,11 @@ def rewritten(text: str, scope: ArtifactScope) -> Iterator[str]:
     if len(literal) >= places:
         names = [name for name in literal if scope.name(name)]
     else:
+        words = [word for word in _WORD.findall(text) if any(base in word for base in bases)]
         names = [
             name
-            for name in _NAME.findall(text)
+            for word in words
+            for name in _NAME.findall(word)
             if posixpath.basename(name) in bases and not name.startswith("/tmp/")  # noqa: S108
         ]
     seen: set[str] = set()

@@ -123,7 +123,8 @@ class _Tracker:
             self._clean(command)
             if place in self._builds:
                 self._build(shell, command, self._builds[place])
-            self._train(shell, command)
+            if self._measured:
+                self._train(shell, command)
             if place in self._evaluations:
                 self._evaluate(shell, command, self._evaluations[place])
         for commit in self._commits.get((shell.position, -1), ()):

@@ -87,15 +87,12 @@ class World:
 
     def product(self, path: str) -> Product | None:
         """What a program at a path was built from: the latest build that made it, or everything around it."""
-        found = [self.products[path]] if path in self.products else []
-        place = posixpath.dirname(path)
-        while place and place != "/":
-            if f"{place}/" in self.products:
-                found.append(self.products[f"{place}/"])
-            place = posixpath.dirname(place)
-        if "./" in self.products and not path.startswith("/"):
-            found.append(self.products["./"])
-        return max(found, key=lambda product: product.number, default=None)
+        found: Product | None = None
+        for place, product in self.products.items():
+            around = place[-1:] == "/" and (path.startswith(place) or (place == "./" and path[:1] != "/"))
+            if (place == path or around) and (found is None or product.number > found.number):
+                found = product
+        return found
 
     def copy(self, source: str, target: str) -> str | None:
         """Copy a file, and what it is known to be built from."""

@@ -78,7 +78,7 @@ def find_builds(shells: Sequence[ShellCall], scope: ArtifactScope) -> list[Build
 def _of_call(
     shell: ShellCall, builds: list[tuple[SimpleCommand, BuildTool]], scope: ArtifactScope
 ) -> list[BuildFinding]:
-    lines = matches(shell.text)
+    lines = matches(shell.text, {tool.family for _, tool in builds})
     found: list[BuildFinding] = []
     stopped: SimpleCommand | None = None
     spent: set[str] = set()

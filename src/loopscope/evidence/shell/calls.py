@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from loopscope.evidence.shell.commands import Script, SimpleCommand, resolve
 from loopscope.evidence.shell.parse import parse
-from loopscope.evidence.shell.reached import Stop, stop_of
+from loopscope.evidence.shell.reached import Stop, StopCause, stop_of
 from loopscope.evidence.shell.scripts import expand
 from loopscope.transcripts.canonical import Call, ToolKind
 
@@ -47,6 +47,8 @@ class ShellCall:
     """Its result, then what was fetched later, by tools for background commands or out of the files that it wrote."""
     exit_code: int | None
     """As stated, here or by what fetched the output later."""
+    stop: Stop | None = None
+    """Where the script ended early, as far as its output shows."""
 
     @property
     def index(self) -> int:
@@ -56,7 +58,8 @@ class ShellCall:
     @property
     def text(self) -> str:
         """All that it is known to have printed."""
-        return "\n".join(output.text for output in self.outputs)
+        outputs = self.outputs
+        return outputs[0].text if len(outputs) == 1 else "\n".join([output.text for output in outputs])
 
     @property
     def shown(self) -> str:
@@ -82,35 +85,8 @@ class ShellCall:
         """Whether a signal or a time limit ended it."""
         return self.exit_code in _KILLED
 
-    @property
-    def died_at(self) -> int | None:
-        """Order of the command by which the script killed its own shell: `pkill -f` finds the words in it, too."""
-        if not self.killed:
-            return None
-        text = self.call.command or ""
-        for command in self.script.commands:
-            if command.program == "pkill" and any(item.startswith("-") and "f" in item for item in command.arguments):
-                pattern = command.arguments[-1]
-                if pattern in text:
-                    return command.order
-        return None
-
-    @property
-    def stop(self) -> Stop | None:
-        """The command that is seen to have failed, and with it the call."""
-        if self.succeeded is not False:
-            return None
-        return stop_of(self.script.commands, (self.text if self.call.background else self.shown)[-_LAST:])
-
     def unreached(self, command: SimpleCommand) -> str | None:
         """Why a command was surely not run; None where nothing says so."""
-        if self.succeeded is not False:
-            return None
-        if _SYNTAX.search(self.shown):
-            return "the shell could not read the script"
-        died = self.died_at
-        if died is not None and command.order > died:
-            return "the script killed its own shell before it"
         stop = self.stop
         return stop.reason if stop is not None and command.order > stop.order else None
 
@@ -143,7 +119,11 @@ def shell_calls(calls: Sequence[Call], cwd: str | None = None) -> list[ShellCall
                 texts[call.path] = content
         elif call.kind is ToolKind.SHELL_OUTPUT and call.background in running and call.result:
             _join(found, running[call.background], Output(call.result.index, call.result.text), call.result.exit_code)
-    return _with_files(found, calls, running)
+    _join_files(found, calls, running)
+    for number, shell in enumerate(found):
+        if shell.succeeded is False and (stop := _stop(shell)) is not None:
+            found[number] = replace(shell, stop=stop)
+    return found
 
 
 def _shell_call(position: int, call: Call, cwd: str | None, texts: dict[str, str]) -> ShellCall:
@@ -190,7 +170,28 @@ def written_files(command: SimpleCommand) -> Iterator[str]:
                 yield path
 
 
-def _with_files(found: list[ShellCall], calls: Sequence[Call], running: Mapping[str, int]) -> list[ShellCall]:
+def _stop(shell: ShellCall) -> Stop | None:
+    """Where a script that failed ended early."""
+    if _SYNTAX.search(shell.shown):
+        return Stop(-1, "the shell could not read the script", StopCause.UNREAD)
+    died = _died_at(shell) if shell.killed else None
+    if died is not None:
+        return Stop(died, "the script killed its own shell before it", StopCause.KILLED)
+    return stop_of(shell.script.commands, (shell.text if shell.call.background else shell.shown)[-_LAST:])
+
+
+def _died_at(shell: ShellCall) -> int | None:
+    """Order of the command by which a script killed its own shell: `pkill -f` finds the words in it, too."""
+    text = shell.call.command or ""
+    for command in shell.script.commands:
+        if command.program == "pkill" and any(item.startswith("-") and "f" in item for item in command.arguments):
+            pattern = command.arguments[-1]
+            if pattern in text:
+                return command.order
+    return None
+
+
+def _join_files(found: list[ShellCall], calls: Sequence[Call], running: Mapping[str, int]) -> None:
     """Join what is read out of a log file to the command that last wrote it."""
     writers: dict[str, int] = {}
     number_at = {shell.position: number for number, shell in enumerate(found)}
@@ -206,7 +207,6 @@ def _with_files(found: list[ShellCall], calls: Sequence[Call], running: Mapping[
             seen = resolve(".", call.path)
             if seen in writers:
                 _join(found, writers[seen], Output(call.result.index, call.result.text))
-    return found
 
 
 def _join_read(found: list[ShellCall], number: int, writers: dict[str, int]) -> None:

@@ -13,6 +13,7 @@ from loopscope.evidence.shell.commit_types import FAILURES, CommitFailure, Commi
 from loopscope.evidence.shell.git import GitCall, git_call
 from loopscope.evidence.shell.history import Listing, confirm, histories
 from loopscope.evidence.shell.messages import CommitOptions, commit_options, subject
+from loopscope.evidence.shell.reached import StopCause
 
 _MADE = re.compile(r"^\[([^\]\n]{1,200}?) ([0-9a-f]{7,40})\] ?(.*)$", re.MULTILINE)
 """What git prints when it has committed: `[branch (root-commit) hash] subject`."""
@@ -67,6 +68,11 @@ def _invocations(shell: ShellCall) -> list[tuple[SimpleCommand, GitCall, CommitO
     return result
 
 
+_BY_CAUSE = {
+    StopCause.FAILED: None,
+    StopCause.KILLED: CommitFailure.KILLED,
+    StopCause.UNREAD: CommitFailure.SYNTAX,
+}
 _NO_OPTIONS = CommitOptions(None, False, False, False, False)
 
 
@@ -143,10 +149,8 @@ def _unconfirmed(base: CommitFinding, shell: ShellCall, command: SimpleCommand, 
         failure = None
     unreached = shell.unreached(command)
     if unreached:
-        if shell.stop is not None:
-            return replace(base, happened=False, failure=failure or CommitFailure.NOT_REACHED, reason=unreached)
-        kind = CommitFailure.KILLED if shell.killed else CommitFailure.SYNTAX
-        return replace(base, happened=False, failure=kind, reason=unreached)
+        kind = _BY_CAUSE[shell.stop.cause] if shell.stop is not None else None
+        return replace(base, happened=False, failure=kind or failure or CommitFailure.NOT_REACHED, reason=unreached)
     if shell.killed and failure is None:
         return replace(base, failure=CommitFailure.KILLED, reason=f"the call was killed (exit code {shell.exit_code})")
     if failure is not None and count == 1:

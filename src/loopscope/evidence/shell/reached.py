@@ -6,6 +6,7 @@ import posixpath
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 
 from loopscope.evidence.shell.commands import SimpleCommand
 from loopscope.evidence.shell.git import git_call
@@ -32,12 +33,25 @@ _GIT = (
 """What git prints when it fails, with the verbs that do; without verbs any may have."""
 
 
+class StopCause(StrEnum):
+    """Why a script ended early."""
+
+    FAILED = "failed"
+    """A command failed, on which those behind it hang."""
+    KILLED = "killed"
+    """The script killed its own shell."""
+    UNREAD = "unread"
+    """The shell could not read it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """The command at which a chain of `&&` ended."""
+    """Where a script ended early."""
 
     order: int
+    """Of the last command that was run."""
     reason: str
+    cause: StopCause
 
 
 def stop_of(commands: Sequence[SimpleCommand], output: str) -> Stop | None:
@@ -53,7 +67,7 @@ def stop_of(commands: Sequence[SimpleCommand], output: str) -> Stop | None:
     for command in chain[:-1]:
         reason = _failure(command, [other for other in chain if other is not command], output)
         if reason is not None:
-            return Stop(command.order, reason)
+            return Stop(command.order, reason, StopCause.FAILED)
     return None
 
 

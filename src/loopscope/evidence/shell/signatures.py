@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -12,6 +12,8 @@ import yaml
 from pydantic import BaseModel, ConfigDict
 
 _MAX_LINE = 2000
+FAMILIES = frozenset(["make", "c", "rust", "go", "python", "asm", "shell"])
+"""Of build tools; see build_tools.py."""
 
 
 class _Entry(BaseModel):
@@ -72,11 +74,21 @@ def signatures() -> tuple[Signature, ...]:
     )
 
 
-def matches(text: str) -> list[Match]:
-    """The lines of an output that fit an expression, once for each expression that they fit, in order."""
+@cache
+def _signatures_of(families: frozenset[str]) -> tuple[Signature, ...]:
+    return tuple(item for item in signatures() if not item.tools or item.tools & families)
+
+
+def matches(text: str, families: Iterable[str] = FAMILIES) -> list[Match]:
+    """The lines of an output that fit an expression, once for each expression that they fit, in order.
+
+    Args:
+        text: the output.
+        families: of build tools that may have printed it.
+    """
     text = text.replace("\r", "")
     found = []
-    for signature in signatures():
+    for signature in _signatures_of(frozenset(families)):
         for start in _lines_with(text, signature.words):
             end = text.find("\n", start)
             line = text[start : min(end if end >= 0 else len(text), start + _MAX_LINE)]
