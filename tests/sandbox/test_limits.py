@@ -147,6 +147,90 @@ def test_files_in_memory_do_not_shut_the_sandbox_after_a_freeze(tmp_path: Path, 
     body(tmp_path)
 
 
+SOCKETS = {
+    "tcp": """
+listener = socket.create_server(("127.0.0.1", 0))
+def fill():
+    a = socket.create_connection(listener.getsockname())
+    b = listener.accept()[0]
+    a.setblocking(False)
+    hold((a, b))
+    while True: a.send(CHUNK)
+""",
+    "udp": """
+out = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+out.setblocking(False)
+def fill():
+    into = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    into.bind(("127.0.0.1", 0))
+    hold(into)
+    for _ in range(20): out.sendto(CHUNK[:60000], into.getsockname())
+""",
+    "netlink": """
+ctypes.CDLL(None).unshare(0x50000000)
+message = struct.pack("=IHHII", 60000, 16, 0, 0, 0) + CHUNK[:60000]
+out = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0)
+out.setblocking(False)
+def fill():
+    into = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0)
+    into.bind((0, 0))
+    hold(into)
+    for _ in range(20): out.sendto(message, (into.getsockname()[0], 0))
+""",
+}
+SOCKET_HOG = """
+import ctypes, errno, resource, socket, struct, time
+CHUNK = bytes(1 << 20)
+kept = []
+hold = kept.append
+most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+{}
+for _ in range(1200):
+    try: fill()
+    except BlockingIOError: pass
+    except OSError as exc:
+        if exc.errno not in (errno.ENOBUFS, errno.ENOMEM): raise
+print("survived", flush=True)
+time.sleep(60)
+"""
+
+
+def unaccounted() -> int:
+    """Bytes of the machine's memory in use that no process and no file accounts for: the kernel's own."""
+    lines = (line.split() for line in Path("/proc/meminfo").read_text().splitlines())
+    found = {name: int(value) << 10 for name, value, *_ in lines}
+    known = ("MemFree:", "Buffers:", "Cached:", "AnonPages:", "SReclaimable:")
+    return found["MemTotal:"] - sum(found[name] for name in known)
+
+
+@pytest.mark.parametrize("sort", SOCKETS)
+def test_memory_that_waits_in_sockets(tmp_path: Path, sort: str) -> None:
+    """200 MB of netlink, and up to 2 GB of TCP or UDP, are taken without what holds them; it was charged to nobody."""
+
+    @limited("strongest")
+    async def body(env: LocalEnvironment, where: Path) -> None:
+        if sort != "netlink" and not uses_group(env.limits()["memory"]):
+            pytest.skip("only control groups count it")
+        if sort == "netlink" and seccomp.missing():
+            pytest.skip("no filters of system calls here")
+        before = unaccounted()
+        code = SOCKET_HOG.format(SOCKETS[sort])
+        await says(env, f"cat > /app/hog.py <<'E'\n{code}E\n")
+        hog = asyncio.create_task(env.exec("python3 /app/hog.py > /app/said 2>&1", timeout_sec=60))
+        try:
+            while (await env.exec("grep -q . /app/said")).return_code and not hog.done():
+                pass
+            assert unaccounted() - before < (MEMORY_MB << 20) * 1.5
+            if sort == "netlink":
+                assert "Address family not supported" in await says(env, "cat /app/said")
+        finally:
+            hog.cancel()
+            await asyncio.wait([hog])
+
+    body(tmp_path)
+
+
 FORKS = """
 import os, time
 born = 0
@@ -327,17 +411,17 @@ for family in (40, 38, 17, 31, 44):
     except OSError as exc:
         if exc.errno != errno.EAFNOSUPPORT:
             print("family", family, exc)
-try:
-    socket.socket(16, socket.SOCK_RAW, 12)
-    print("open nftables")
-except OSError as exc:
-    assert exc.errno == errno.EPROTONOSUPPORT
+for protocol in range(23):
+    try:
+        socket.socket(16, socket.SOCK_RAW, protocol)
+        print("open netlink", protocol)
+    except OSError as exc:
+        assert exc.errno == errno.EAFNOSUPPORT
 for number in NUMBERS:
     if call(number, 0, 0, 0, 0, 0) not in ((-1, "EPERM"), (-1, "ENOSYS")):
         print("call", number, call(number, 0, 0, 0, 0, 0))
 for family in (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6):
     socket.socket(family)
-socket.socket(16, socket.SOCK_RAW, 0)
 socket.socketpair()
 """
 
@@ -346,7 +430,7 @@ socket.socketpair()
 @pytest.mark.parametrize("user", ["root", "nobody"])
 def test_calls_that_are_refused(tmp_path: Path, user: str) -> None:
     column = 0 if os.uname().machine == "x86_64" else 1
-    refused = ("io_uring_setup", "keyctl", "add_key", "bpf", "perf_event_open", "userfaultfd", "kexec_load")
+    refused = ("io_uring_setup", "io_setup", "keyctl", "add_key", "bpf", "perf_event_open", "userfaultfd", "kexec_load")
     numbers = [seccomp._NUMBERS[name][column] for name in refused]
     if not column:
         numbers.append(0x40000000 + 39)  # getpid of x32
@@ -536,7 +620,6 @@ def test_what_was_seen_is_told_after_the_end(tmp_path: Path) -> None:
     assert told["memory"].peak and told["memory"].hits == 0 and told["pids"].state is not LimitState.ABSENT
 
 
-@pytest.mark.parametrize("wrong", [{"limits": "some"}, {"pids_limit": 2}])
-def test_wrong_arguments_are_refused(tmp_path: Path, wrong: dict[str, Any]) -> None:
-    with pytest.raises(SandboxError, match=next(iter(wrong))):
-        environment(tmp_path, **wrong)
+def test_wrong_arguments_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(SandboxError, match="pids_limit: 2 does not fit"):
+        environment(tmp_path, pids_limit=2)

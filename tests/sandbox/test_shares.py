@@ -15,7 +15,7 @@ from sandboxes import inside, running, says
 from loopscope.engine.loop import polling_loop
 from loopscope.sandbox import toolchain
 from loopscope.sandbox.environment import LocalEnvironment
-from loopscope.sandbox.keeper.bounds import INSIDE
+from loopscope.sandbox.keeper.bounds import INSIDE, PSEUDO_TERMINALS
 
 pytestmark = pytest.mark.sandbox
 
@@ -87,6 +87,30 @@ async def test_shares_cannot_be_raised_from_inside(env: LocalEnvironment, tmp_pa
     for name, most in INSIDE.items():
         file = f"/proc/sys/user/{name}"
         assert await says(env, f"echo 99999 > {file} 2>/dev/null; cat {file}") == str(most)
+
+
+def test_pseudo_terminals_are_given_out_in_parts(tmp_path: Path) -> None:
+    """The pool is the machine's: whoever opens all that it can has its own part, and a neighbour opens one as before."""
+    for name in "ab":
+        (tmp_path / name).mkdir()
+    code = """
+import os
+held = []
+try:
+    while True: held.append(os.openpty())
+except OSError as exc:
+    print(len(held), exc.errno)
+"""
+
+    async def go() -> None:
+        how = {"python_packages": toolchain.DEFAULT_PACKAGES}
+        async with running(tmp_path / "a", **how) as one, running(tmp_path / "b", **how) as two:
+            for _ in range(2):
+                assert await says(one, f"python3 - <<'E'\n{code}E\n") == f"{PSEUDO_TERMINALS} {errno.ENOSPC}"
+                assert await says(two, "python3 -c 'import os; print(os.ttyname(os.openpty()[1]))'") == "/dev/pts/0"
+                await one.freeze()
+
+    asyncio.run(go())
 
 
 def test_many_threads_leave_a_neighbour_its_share(tmp_path: Path) -> None:

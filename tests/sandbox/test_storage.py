@@ -319,7 +319,7 @@ def test_a_host_that_runs_full_ends_the_sandbox_with_the_reason(
 
 
 def test_a_means_that_is_none_or_does_not_work_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(SandboxError, match=r"floppy.*loop, tmpfs, directory"):
+    with pytest.raises(SandboxError, match=r"floppy.*'loop', 'tmpfs' or 'directory'"):
         asyncio.run(environment(tmp_path, storage="floppy").start(False))
     if not ROOT:
         with pytest.raises(SandboxUnavailableError, match="takes root"):

@@ -19,6 +19,9 @@ CONTROLLERS = ("memory", "pids", "cpu", "cpuacct")
 """What is asked for; `cpuacct` exists on version 1 only and merely counts."""
 
 PERIOD_USEC = 100_000
+SOCKETS_PART = 8
+"""On version 1 TCP and UDP sockets may hold an eighth of the memory limit besides what counts against it."""
+
 _LEAF, _INNER = "loopscope-engine-", "inside"
 _GROUP = re.compile(r"loopscope-(?:engine-)?(\d+)-(\d+)(?:-[0-9a-f]+)?$")
 _SCOPE = "`systemd-run {user}--scope -p Delegate=yes loopscope ...`"
@@ -224,11 +227,15 @@ def remove_soon(group: Path, patience_sec: float = 5.0) -> bool:
 
 
 def settings(home: Home, value: int) -> list[tuple[str, str, bool]]:
-    """(file, text, whether it must succeed) that limit a group: bytes, processes, or thousandths of a processor."""
+    """(file, text, whether it must succeed) that limit a group: bytes, processes, or thousandths of a processor.
+
+    What waits in TCP and UDP sockets version 1 counts apart from memory, and only where it has a limit of its own.
+    """
     one = home.version == 1
     if home.controller == "memory" and one:
         return [("memory.limit_in_bytes", str(value), True), ("memory.memsw.limit_in_bytes", str(value), False),
-                ("memory.swappiness", "0", False)]  # fmt: skip
+                ("memory.swappiness", "0", False),
+                ("memory.kmem.tcp.limit_in_bytes", str(value // SOCKETS_PART), False)]  # fmt: skip
     if home.controller == "memory":
         return [("memory.max", str(value), True), ("memory.swap.max", "0", False), ("memory.oom.group", "0", False)]
     if home.controller == "pids":

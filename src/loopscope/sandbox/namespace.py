@@ -14,13 +14,14 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from loopscope.sandbox.bwrap import Launch
 from loopscope.sandbox.errors import SandboxError, SandboxGoneError
 
 if TYPE_CHECKING:
     from loopscope.sandbox.keeper.bounds import Asked
+    from loopscope.sandbox.keeper.requests import CommandRequest, LaunchRequest, StorageRequest
 
 _SOURCES = Path(__file__).parents[2]
 _START = (
@@ -96,16 +97,16 @@ class Command:
     gid: int = 0
 
 
-def _payload(content: dict[str, Any]) -> int:
+def _payload(content: LaunchRequest | CommandRequest | StorageRequest) -> int:
     """A memory file with `content`, for requests of any size."""
     fd = os.memfd_create("loopscope-request", os.MFD_CLOEXEC)
     with os.fdopen(os.dup(fd), "wb") as f:
-        f.write(marshal.dumps(content))
+        f.write(marshal.dumps(content))  # type: ignore[arg-type]  # a typed dict of plain values
     os.lseek(fd, 0, os.SEEK_SET)
     return fd
 
 
-async def ask_storage(word: bytes, content: dict[str, Any], fds: Sequence[int] = ()) -> tuple[str, list[int]]:
+async def ask_storage(word: bytes, content: StorageRequest, fds: Sequence[int] = ()) -> tuple[str, list[int]]:
     """Have a helper (keeper/storage.py) do one thing to a sandbox's files; its answer, and descriptors, ours to close.
 
     Raises OSError with its words when it fails.
@@ -190,14 +191,14 @@ class Sandbox:
                 "argv": list(launch.argv),
                 "ids": launch.ids,
                 "stage": launch.stage,
-                "binds": [tuple(bind) for bind in launch.binds],
+                "binds": list(launch.binds),
                 "caps": launch.capabilities,
                 "shm": launch.shm,
                 "bounds": bounds or _NO_BOUNDS,
             }
         )
         try:
-            told = _payload({}) if board is None else os.dup(board)
+            told = os.memfd_create("loopscope-board", os.MFD_CLOEXEC) if board is None else os.dup(board)
             try:
                 socket.send_fds(control, [b"launch"], [request, told, *launch.files])
             finally:

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from loopscope.models import Limit, LimitState
 from loopscope.sandbox.bwrap import inodes_for
@@ -21,6 +22,9 @@ from loopscope.sandbox.keeper.storage import give_up, used
 from loopscope.sandbox.namespace import ask_storage
 from loopscope.sandbox.rootfs import Scratch
 from loopscope.sandbox.toolchain import cache_root
+
+if TYPE_CHECKING:
+    from loopscope.sandbox.keeper.requests import MakeRequest, MeasureRequest
 
 MIB = 1 << 20
 DEFAULT_MB, *SMALLER_MB = 10240, 4096, 1024
@@ -86,7 +90,7 @@ class Storage:
     async def use(self) -> Use:
         """What is in use now. Of plain directories every file is looked at; the others know."""
         if self.kind is Kind.DIRECTORY:
-            request = {"at": [str(place) for place in self._places], "deep": self.inodes + 1}
+            request: MeasureRequest = {"at": [str(place) for place in self._places], "deep": self.inodes + 1}
             said, _ = await ask_storage(b"measure", request, self.fds[1:])
             found = Use(*map(int, said.split()))
         else:
@@ -155,7 +159,13 @@ async def make(wanted: str, storage_mb: int | None, scratch: Scratch, has_ids: b
     for kind in kinds:
         size = _demand(kind, storage_mb, scratch.root)
         at = scratch.root if kind is Kind.DIRECTORY else scratch.mount_point
-        request = {"kind": kind.value, "at": str(at), "as_user": not has_ids, "bytes": size, "inodes": inodes_for(size)}
+        request: MakeRequest = {
+            "kind": kind.value,
+            "at": str(at),
+            "as_user": not has_ids,
+            "bytes": size,
+            "inodes": inodes_for(size),
+        }
         try:
             image = [await asyncio.to_thread(_image, size, scratch.root)] if kind is Kind.LOOP else []
             try:

@@ -7,6 +7,8 @@ import resource
 import struct
 import time
 
+from loopscope.sandbox.keeper.system import MS_NOEXEC, MS_NOSUID, MS_REMOUNT, mount
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import TypedDict
@@ -168,17 +170,27 @@ INSIDE = {
 """Of what the kernel counts by user and gives to all sandboxes together, so much to each."""
 
 
-def bound_shares(user_namespace: int, proc: str) -> None:
-    """Set `INSIDE` in a sandbox's user namespace, by a process of its own; `proc`: a procfs that can be written."""
+PSEUDO_TERMINALS = 256
+"""In a sandbox's own /dev/pts; all sandboxes together have kernel.pty.max less 1,024, which is 3,072 as a rule."""
+
+
+def bound_shares(chain: list[int], proc: str) -> None:
+    """Set `INSIDE` and `PSEUDO_TERMINALS`, by a process of its own.
+
+    `chain`: a sandbox's namespaces, those of users and of mounts first; `proc`: a procfs that can be written.
+    """
     pid = os.fork()
     if pid == 0:
         try:
-            os.setns(user_namespace, 0)
+            os.setns(chain[0], 0)
             for name, most in INSIDE.items():
                 try:
                     write_file(f"{proc}/sys/user/{name}", str(most))
                 except OSError:
                     continue  # this kernel has no such limit, or shows it read-only
+            os.setns(chain[1], 0)
+            options = f"max={PSEUDO_TERMINALS},ptmxmode=666,mode=620"
+            mount("devpts", "/dev/pts", None, MS_REMOUNT | MS_NOSUID | MS_NOEXEC, options)
         finally:
             os._exit(0)
     os.waitpid(pid, 0)

@@ -23,7 +23,7 @@ from loopscope.sandbox.keeper.system import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from loopscope.sandbox.keeper.requests import CommandRequest
 
 SETUP_FAILED = signal.SIGUSR2
 CANNOT_RUN = 126
@@ -49,7 +49,7 @@ def fork_inside(stderr: int) -> int:
         raise
 
 
-def run_command(request: dict[str, Any], stdio: list[int], caps: int, code_filter: bytes) -> None:
+def run_command(request: CommandRequest, stdio: list[int], caps: int, code_filter: bytes) -> None:
     """Inside, in the forked child: give up what is not needed and become the command. Does not return."""
     code = CANNOT_RUN
     try:
@@ -94,7 +94,7 @@ def exit_code(status: int) -> int:
     return code if code >= 0 else 128 - code
 
 
-def reap_command(request: dict[str, Any], stdio: list[int], caps: int, code_filter: bytes) -> None:
+def reap_command(request: CommandRequest, stdio: list[int], caps: int, code_filter: bytes) -> None:
     """First process of a command inside: holds its tree together until the command itself ends. Does not return."""
     try:
         prctl(PR_SET_CHILD_SUBREAPER, 1)
@@ -120,7 +120,8 @@ def enter(chain: list[int], fds: list[int], caps: int, bounds: Bounds) -> None:
     try:
         prctl(PR_SET_DUMPABLE, 0)
         os.setsid()
-        request, stdio = marshal.loads(read_all(fds[0])), fds[1:]
+        request: CommandRequest = marshal.loads(read_all(fds[0]))
+        stdio = fds[1:]
         for fd in chain:
             os.setns(fd, 0)
         os.setresgid(0, 0, 0)

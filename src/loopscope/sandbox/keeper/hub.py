@@ -17,6 +17,10 @@ from loopscope.sandbox.keeper.start import Sandbox
 from loopscope.sandbox.keeper.system import PR_SET_CHILD_SUBREAPER, hide_arguments, prctl, read_all
 from loopscope.sandbox.keeper.watch import SLOTS, Ranking, Watch
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from loopscope.sandbox.keeper.requests import LaunchRequest
+
 
 class Running:
     """A command that was asked for: the engine's socket for it, and its entrant's pid once the porter has told."""
@@ -46,13 +50,14 @@ class Keeper:
     def launch(self) -> Sandbox:
         """Read the launch request and start bubblewrap; tells the engine how it went."""
         _, fds, _, _ = socket.recv_fds(self.control, 16, 8, socket.MSG_CMSG_CLOEXEC)
-        request = marshal.loads(read_all(fds[0]))
+        request: LaunchRequest = marshal.loads(read_all(fds[0]))
         os.close(fds[0])
         self.board = Board(fds[1])
         try:
             sandbox = Sandbox(request, fds[2:])
-            if any(request["bounds"]["watch"].values()):
-                self.watch = Watch(sandbox.init, request["bounds"]["watch"], self.board, self.ranking)
+            watched = request["bounds"]["watch"]
+            if watched["memory"] or watched["pids"]:
+                self.watch = Watch(sandbox.init, watched, self.board, self.ranking)
         except OSError as exc:
             self.control.send(f"failed {exc}".encode(errors="replace")[:60000])
             os._exit(1)

@@ -30,17 +30,22 @@ _NUMBERS = {
     "acct": (163, 89), "swapon": (167, 224), "swapoff": (168, 225), "syslog": (103, 116),
     "open_by_handle_at": (304, 265), "fanotify_init": (300, 262), "lookup_dcookie": (212, 18),
     "quotactl": (179, 60), "quotactl_fd": (443, 443), "nfsservctl": (180, 42),
-    "iopl": (172, -1), "ioperm": (173, -1), "uselib": (134, -1),
+    "iopl": (172, -1), "ioperm": (173, -1), "uselib": (134, -1), "io_setup": (206, 0),
     "sched_setaffinity": (203, 122), "shmget": (29, 194), "msgget": (68, 186), "semget": (64, 190),
-    "socket": (41, 198), "socketpair": (53, 199),
+    "socket": (41, 198), "socketpair": (53, 199), "setsockopt": (54, 208),
 }  # fmt: skip
 _ONLY_WHEN_ASKED = ("sched_setaffinity", "shmget", "msgget", "semget")
 _SOCKETS = ("socket", "socketpair")
-_ABSENT = ("io_uring_setup", "io_uring_enter", "io_uring_register", "shmget", "msgget", "semget")
+_BY_ARGUMENT = (*_SOCKETS, "setsockopt")
+_ABSENT = ("io_setup", "io_uring_setup", "io_uring_enter", "io_uring_register", "shmget", "msgget", "semget")
 """Programs fall back from these when they are told that the kernel has them not."""
 
 _FAMILIES = {"unix": 1, "inet": 2, "inet6": 10}
-_NETLINK, _NETLINK_PROTOCOLS = 16, {"route": 0, "sock_diag": 4, "audit": 9, "kobject_uevent": 15}
+"""Not netlink: what waits in its sockets is the kernel's memory that no control group and no watchdog sees."""
+
+_SOL_SOCKET, _ATTACH = 1, {"filter": 26, "reuseport_cbpf": 51}
+"""Compiled filters of sockets: the machine has room for some thousands of them in all, and nobody's group pays for it.
+Where they have used it up, no filter of system calls can be installed any more either."""
 
 
 def _op(code: int, value: int, yes: int = 0, no: int = 0) -> bytes:
@@ -64,16 +69,21 @@ def program(extra: tuple[str, ...] = (), machine: str = os.uname().machine) -> b
     if machine == "x86_64":
         code += [_op(_JSET, _X32_BIT, 0, 1), _refuse(errno.ENOSYS)]
     for name, number in numbers.items():
-        if name not in _SOCKETS and (name not in _ONLY_WHEN_ASKED or name in extra):
+        if name not in _BY_ARGUMENT and (name not in _ONLY_WHEN_ASKED or name in extra):
             code += [_op(_JEQ, number, 0, 1), _refuse(errno.ENOSYS if name in _ABSENT else errno.EPERM)]
+    code += _without_filters(numbers["setsockopt"])
     first, second = (numbers[name] for name in _SOCKETS)
     code += [_op(_JEQ, first, 2, 0), _op(_JEQ, second, 1, 0), _op(_RET, _ALLOW), _op(_LOAD, 16)]
     for family in _FAMILIES.values():
         code += [_op(_JEQ, family, 0, 1), _op(_RET, _ALLOW)]
-    code += [_op(_JEQ, _NETLINK, 1, 0), _refuse(errno.EAFNOSUPPORT), _op(_LOAD, 32)]
-    for protocol in _NETLINK_PROTOCOLS.values():
-        code += [_op(_JEQ, protocol, 0, 1), _op(_RET, _ALLOW)]
-    return b"".join([*code, _refuse(errno.EPROTONOSUPPORT)])
+    return b"".join([*code, _refuse(errno.EAFNOSUPPORT)])
+
+
+def _without_filters(number: int) -> list[bytes]:
+    """Refuses setsockopt(2), whose number this is, where it attaches a filter; other calls go on to what follows."""
+    code = [_op(_JEQ, number, 0, 7), _op(_LOAD, 24), _op(_JEQ, _SOL_SOCKET, 0, 4), _op(_LOAD, 32)]
+    code += [_op(_JEQ, _ATTACH["filter"], 1, 0), _op(_JEQ, _ATTACH["reuseport_cbpf"], 0, 1)]
+    return [*code, _refuse(errno.ENOPROTOOPT), _op(_RET, _ALLOW)]
 
 
 def install(code: bytes) -> None:

@@ -27,7 +27,7 @@ from loopscope.sandbox.keeper.system import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from loopscope.sandbox.keeper.requests import LaunchRequest
 
 NS_GET_USERNS = 0xB701
 START_TIMEOUT_SEC = 60.0
@@ -54,7 +54,7 @@ def stage(where: str, binds: list[tuple[str, str]]) -> None:
 
 
 def become_bwrap(
-    launch: dict[str, Any], namespaces: list[int], mapped: int, go: int, out: int, err: int, info: int
+    launch: LaunchRequest, namespaces: list[int], mapped: int, go: int, out: int, err: int, info: int
 ) -> None:
     """In the forked child: enter the files' namespaces, stage, map ids, and turn into bubblewrap. Does not return."""
     parent = os.getppid()
@@ -109,7 +109,7 @@ def wait_readable(fd: int, until: float) -> None:
 class Sandbox:
     """One running bubblewrap: its process, its first process inside, and handles on its namespaces."""
 
-    def __init__(self, launch: dict[str, Any], files: list[int]) -> None:
+    def __init__(self, launch: LaunchRequest, files: list[int]) -> None:
         """`files`: descriptors of the writable files' root and of the namespaces in which they are mounted."""
         until = time.monotonic() + START_TIMEOUT_SEC
         mapped_r, mapped_w = os.pipe()
@@ -150,7 +150,7 @@ class Sandbox:
             pid = int(info.split(b'"child-pid":', 1)[1].split(b"}")[0].split(b",")[0])
             self.init = pid
             self._open(pid)
-            bound_shares(self.chain[0], f"/proc/{pid}/root/proc")
+            bound_shares(self.chain, f"/proc/{pid}/root/proc")
             self.porter.open(self.chain)
         except BaseException as exc:
             self.kill()

@@ -30,7 +30,8 @@ from loopscope.sandbox.keeper.system import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
+
+    from loopscope.sandbox.keeper.requests import MakeRequest, MeasureRequest, RemoveRequest
 
 LOOP_CTL_GET_FREE, LOOP_CONFIGURE = 0x4C82, 0x4C0A
 LOOP_MAJOR, EXT4_ROOT = 7, 2
@@ -94,7 +95,7 @@ def attach(image: int) -> int:
     raise OSError(errno.EBUSY, "no free loop device")
 
 
-def make(request: dict[str, Any], fds: list[int]) -> tuple[bytes, list[int]]:
+def make(request: MakeRequest, fds: list[int]) -> tuple[bytes, list[int]]:
     """Mount a fresh file system at request["at"]; (b"", [its root, the namespaces to enter in order])."""
     own_namespace(request["as_user"])
     at, flags = request["at"], MS_NOSUID | MS_NODEV | MS_NOATIME
@@ -148,7 +149,7 @@ def walk(top: int) -> Iterator[os.stat_result | None]:
             continue  # it went while we looked
 
 
-def measure(request: dict[str, Any], fds: list[int]) -> tuple[bytes, list[int]]:
+def measure(request: MeasureRequest, fds: list[int]) -> tuple[bytes, list[int]]:
     """Count the plain directories `at`: b"bytes inodes", hard links once; request["deep"] more where it is too deep."""
     join(fds)
     size = inodes = deep = 0
@@ -169,7 +170,7 @@ def measure(request: dict[str, Any], fds: list[int]) -> tuple[bytes, list[int]]:
     return b"%d %d" % (size, inodes + deep), []
 
 
-def remove(request: dict[str, Any], fds: list[int]) -> tuple[bytes, list[int]]:
+def remove(request: RemoveRequest, fds: list[int]) -> tuple[bytes, list[int]]:
     """Delete all below the directories `at`, however deep: what is not empty is moved up to the top, then emptied."""
     join(fds)
     for place in request["at"]:
@@ -206,8 +207,11 @@ def serve(control: socket.socket) -> None:
     word, fds, _, _ = socket.recv_fds(control, 16, 8)
     answer: list[int] = []
     try:
-        request = marshal.loads(read_all(fds[0]))
-        said, answer = {b"make": make, b"measure": measure, b"remove": remove}[word](request, fds[1:])
+        request, rest = marshal.loads(read_all(fds[0])), fds[1:]
+        if word == b"make":
+            said, answer = make(request, rest)
+        else:
+            said, answer = measure(request, rest) if word == b"measure" else remove(request, rest)
         said = b"ok " + said
     except OSError as exc:
         said = f"failed {exc}".encode(errors="replace")[:4000]
