@@ -20,16 +20,13 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 
 import yaml
-from harbor.models.trial.config import AgentConfig, VerifierConfig
 from toy_study import write_task
 
+from harbor_floor import harbor_alone
 from loopscope.engine.events import silent
-from loopscope.engine.jobs import run_trial
 from loopscope.engine.plan import Plan, plan_study
 from loopscope.engine.rollout import make_baseline, run_rollout
 from loopscope.engine.scoring import Scorer
-from loopscope.records import remove_tree
-from loopscope.tasks.prepare import prepared_dir
 
 VERIFIER_SEC = 0.5
 SLOW_VERIFIER = f"sleep {VERIFIER_SEC}\necho '{{\"reward\": 0.5}}' > /logs/verifier/reward.json\n"
@@ -41,23 +38,6 @@ def toy_plan(folder: Path, seeds: int) -> Plan:
     study = folder / "s.yaml"
     study.write_text(yaml.safe_dump({"name": "b", "tasks": ["./toy"], "agents": ["nop"], "seeds": seeds}))
     return plan_study(study, folder / "study")
-
-
-async def harbor_alone(plan: Plan, number: int) -> float:
-    """Seconds of the same trial by Harbor, in our sandbox, without a verifier or anything of the engine's."""
-    scratch = plan.store.path / f".tmp-floor-{number}"
-    started = time.perf_counter()
-    await run_trial(
-        scratch,
-        name="floor",
-        task_dir=prepared_dir(plan.store.path, "toy"),
-        agent=AgentConfig(name="nop"),
-        environment=plan.spec.environment,
-        verifier=VerifierConfig(disable=True),
-    )
-    seconds = time.perf_counter() - started
-    remove_tree(scratch)
-    return seconds
 
 
 async def measure(folder: Path, repeats: int) -> None:

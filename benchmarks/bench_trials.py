@@ -21,17 +21,14 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 
 import yaml
-from harbor.models.trial.config import AgentConfig, VerifierConfig
-from leftovers import Leftovers, resident_mb
+from leftovers import Leftovers, adopt_orphans, resident_mb
 from toy_study import write_task
 
+from harbor_floor import harbor_alone
 from loopscope.engine.events import Event, Phase, silent
-from loopscope.engine.jobs import run_trial
 from loopscope.engine.plan import Plan, plan_study
 from loopscope.engine.scoring import Scorer
 from loopscope.engine.study import run_study
-from loopscope.records import remove_tree
-from loopscope.tasks.prepare import prepared_dir
 
 FLOOR_TRIALS = 20
 
@@ -85,22 +82,13 @@ async def cost(trials: int, work: Callable[[], Awaitable[object]]) -> Cost:
     return Cost(*(each / trials for each in spent))
 
 
-async def harbor_alone(plan: Plan, concurrency: int) -> None:
+async def floor_trials(plan: Plan, concurrency: int) -> None:
     """FLOOR_TRIALS trials by Harbor in our sandbox, without a verifier or anything of the engine's."""
     waiting = list(range(FLOOR_TRIALS))
 
     async def worker() -> None:
         while waiting:
-            scratch = plan.store.path / f".tmp-floor-{waiting.pop()}"
-            await run_trial(
-                scratch,
-                name="floor",
-                task_dir=prepared_dir(plan.store.path, "toy"),
-                agent=AgentConfig(name="nop"),
-                environment=plan.spec.environment,
-                verifier=VerifierConfig(disable=True),
-            )
-            remove_tree(scratch)
+            await harbor_alone(plan, waiting.pop())
 
     async with asyncio.TaskGroup() as group:
         for _ in range(concurrency):
@@ -122,14 +110,15 @@ def watched(trials: int) -> tuple[Callable[[Event], None], dict[int, float]]:
 
 async def measure(folder: Path, trials: int, concurrency: int, score: bool) -> None:
     """Run and print."""
+    adopt_orphans()
     plan = study_of(folder, trials, concurrency)
-    await harbor_alone(plan, concurrency)  # imports and caches
+    await floor_trials(plan, concurrency)  # imports and caches
     before = Leftovers.now(folder)
-    floors = [await cost(FLOOR_TRIALS, lambda: harbor_alone(plan, concurrency))]
+    floors = [await cost(FLOOR_TRIALS, lambda: floor_trials(plan, concurrency))]
     notify, memory = watched(trials)
     print(f"{trials} trials, {concurrency} at once", flush=True)
     rollouts = await cost(trials, lambda: run_study(plan, notify, score=False))
-    floors.append(await cost(FLOOR_TRIALS, lambda: harbor_alone(plan, concurrency)))
+    floors.append(await cost(FLOOR_TRIALS, lambda: floor_trials(plan, concurrency)))
     if score:
         scored = await cost(trials, lambda: Scorer(plan.store, plan.spec, silent).score_all())
         print(f"verification: {scored}")

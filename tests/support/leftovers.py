@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+_PR_SET_CHILD_SUBREAPER = 36
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
@@ -17,9 +20,10 @@ def resident_mb() -> float:
 
 @dataclass(frozen=True)
 class Leftovers:
-    """A look at everything that a sandbox could leave.
+    """A look at everything that a sandbox could leave, and nothing of another test's that runs beside this one.
 
-    Processes are those that descend from this one, or that orphans of its session became.
+    Processes are those that descend from this one, orphans among them after `adopt_orphans`; mounts and loop devices those
+    of the folder.
     """
 
     processes: frozenset[str]
@@ -35,7 +39,7 @@ class Leftovers:
         return cls(
             processes=_processes(),
             descriptors=_descriptors(),
-            mounts=frozenset(Path("/proc/self/mountinfo").read_text().splitlines()),
+            mounts=frozenset(line for line in _mounts() if str(folder) in line),
             groups=_groups(),
             loops=_loops(folder),
             files=frozenset(str(path) for path in folder.rglob("*")),
@@ -52,18 +56,35 @@ class Leftovers:
         return [line for line in found if not line.startswith(known)]
 
 
+def adopt_orphans(adopt: bool = True) -> None:
+    """Become the parent of descendants whose own parent ends, in the place of init, which has everybody's."""
+    if ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, int(adopt), 0, 0, 0):
+        raise OSError(ctypes.get_errno(), "prctl")
+
+
+def reap() -> None:
+    """Take note of orphans that ended."""
+    with contextlib.suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+
+
+def _mounts() -> list[str]:
+    return Path("/proc/self/mountinfo").read_text().splitlines()
+
+
 def _processes() -> frozenset[str]:
-    """Whatever has this process among its ancestors, or runs in its session."""
-    parents: dict[int, tuple[int, int, str]] = {}
+    """Whatever has this process among its ancestors."""
+    parents: dict[int, tuple[int, str]] = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdecimal():
             try:
                 name, _, rest = (entry / "stat").read_text().rpartition(")")
                 fields = rest.split()
-                parents[int(entry.name)] = (int(fields[1]), int(fields[3]), f"{name.partition('(')[2]} {fields[0]}")
+                parents[int(entry.name)] = (int(fields[1]), f"{name.partition('(')[2]} {fields[0]}")
             except (OSError, ValueError):
                 continue
-    me, session = os.getpid(), os.getsid(0)
+    me = os.getpid()
 
     def is_ours(pid: int) -> bool:
         seen = pid
@@ -71,9 +92,9 @@ def _processes() -> frozenset[str]:
             if seen == me:
                 return True
             seen = parents[seen][0]
-        return parents[pid][1] == session and parents[pid][0] == 1
+        return False
 
-    return frozenset(f"{pid} {parents[pid][2]}" for pid in parents if pid != me and is_ours(pid))
+    return frozenset(f"{pid} {parents[pid][1]}" for pid in parents if pid != me and is_ours(pid))
 
 
 def _descriptors() -> frozenset[str]:
