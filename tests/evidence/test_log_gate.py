@@ -93,6 +93,20 @@ def test_an_amended_commit_counts_once_the_last():
     assert "amended in message" in found.checkpoints[1].reason
 
 
+def test_an_amended_commit_without_a_message_of_its_own_keeps_that_of_the_one_before():
+    amend = bash("git commit -q --amend --no-edit -a", "")
+    found = evidence(INITIAL, EDIT, commit("round 1: x", "aaaaaa2"), edit(FILE, "b", "c"), amend).checkpoints
+    assert [item.canonical for item in found] == [True, False, True]
+    assert (found[2].subject, found[2].sha) == ("round 1: x", f"m{found[2].at.message}.0")
+
+
+def test_where_no_state_is_followed_only_what_was_staged_by_name_can_show_bookkeeping():
+    one, two = commit("round 1: x", "aaaaaa2"), commit("update journal", "aaaaaa3")
+    staged = bash("git add output/journal.md && git commit -m 'update journal'", "[master aaaaaa3] update journal")
+    assert kept(INITIAL, one, JOURNAL, two, text="Do it.") == [True, True, True]
+    assert kept(INITIAL, one, JOURNAL, staged, text="Do it.") == [True, True, False]
+
+
 def test_a_repository_that_was_made_anew_has_one_initial_commit():
     again = bash("rm -rf .git && git init", ""), commit("initial state", "bbbbbb1", root=True)
     found = evidence(INITIAL, *again, EDIT, commit("round 1: x", "bbbbbb2"))

@@ -238,6 +238,16 @@ def test_an_imported_run_is_read_from_its_canonical_transcript_and_only_once(mad
     assert len(looked) == 4
 
 
+def test_an_evaluator_names_the_files_of_a_solution_where_the_instruction_does_not(made, tmp_path):
+    run = imported(made, transcript(LOG, text="Make it fast."))
+    facts = EVALUATOR.facts
+    blind = run_evidence(run, facts, evaluators=own_file(tmp_path / "evaluators"))
+    assert any("`editable:`" in text for text in blind.warnings)
+    assert blind.final is None
+    named = own_file(tmp_path / "evaluators", EVALUATOR.model_copy(update={"editable": ("solve.c",)}))
+    assert run_evidence(run, facts, evaluators=named).checkpoints[1].grade is Grade.CONFIRMED
+
+
 def test_a_torn_transcript_is_said_so_and_nothing_is_guessed(made):
     run = imported(made, transcript(LOG))
     run.canonical.write_bytes(run.canonical.read_bytes()[:50])

@@ -87,6 +87,6 @@ def completed(facts: TaskFacts, evaluator: Evaluator | None) -> TaskFacts:
         title=facts.title if facts.title and facts.title != facts.name else own.title,
         category=facts.category if facts.category and facts.category != "uncategorized" else own.category,
         timed=facts.timed if facts.timed is not None else own.timed,
-        editable=facts.editable,
+        editable=facts.editable or own.editable,
         anchors=facts.anchors if facts.anchors.metric is not None else own.anchors,
     )

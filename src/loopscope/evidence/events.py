@@ -28,6 +28,8 @@ class Segment:
     """Other files of the work directory that were written."""
     uncertain: str = ""
     """A change of which it is not known what it did, in words; empty without one."""
+    records_staged: bool = False
+    """What was put into the index was named file by file, and all of it keeps records."""
     seeds_only: bool = False
     """The artifact was changed, and each change only gave a seed another number."""
 

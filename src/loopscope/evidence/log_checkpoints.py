@@ -132,5 +132,7 @@ def _unscored(seen: Seen, evaluator: Evaluator | None) -> tuple[str, ...]:
     if evaluator.reward is None:
         return ("the evaluator file of its task has no reward formula: no score is reconstructed",)
     if seen.start is None:
-        return ("neither the task nor its instruction names the files of a solution: states are not followed",)
+        return (
+            "nothing names the files of a solution, so no state is followed; `editable:` in its evaluator file does",
+        )
     return ()

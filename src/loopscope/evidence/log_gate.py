@@ -61,7 +61,10 @@ def _decide_one(
         return Decision(
             True, f"its reconstructed score differs from the last retained one ({last_score:.4f} to {score:.4f})"
         )
+    bookkeeping = reads_as_bookkeeping(commit.message)
     if commit.state is None or previous.state is None:
+        if part.records_staged and bookkeeping:
+            return Decision(False, f"administrative: only {_named(part.records)} was staged, and the message reads so")
         return Decision(True, "it is not known which state of the artifact it holds; uncertain commits stay")
     if commit.state != previous.state:
         what = f" ({_named(part.files)})" if part.files else ""
@@ -70,7 +73,7 @@ def _decide_one(
         return Decision(True, f"{part.uncertain}; uncertain commits stay")
     if part.others:
         return Decision(True, f"files besides the records were written ({_named(part.others)})")
-    if not reads_as_bookkeeping(commit.message):
+    if not bookkeeping:
         return Decision(
             True, "changes no artifact, but its message does not read as bookkeeping; ambiguous commits stay"
         )

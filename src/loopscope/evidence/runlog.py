@@ -61,4 +61,5 @@ def run_log(run: RunDir, facts: TaskFacts, evaluator: Evaluator | None) -> tuple
 
 
 def _told(transcript: Transcript, facts: TaskFacts, evaluator: Evaluator | None) -> RunLog:
-    return RunLog(seen_in_transcript(transcript, facts.editable, evaluator), False)
+    editable = facts.editable or (evaluator.editable if evaluator is not None else ())
+    return RunLog(seen_in_transcript(transcript, editable, evaluator), False)

@@ -82,7 +82,8 @@ def segments(
 
 def _segment(draft: _Draft, changes: list[StateChange], calls: Sequence[Call], shells: dict[int, ShellCall]) -> Segment:
     vague = next((item for item in changes if not item.exact and not item.returned), None)
-    if draft.staged and not draft.everything:
+    named = bool(draft.staged) and not draft.everything
+    if named:
         # Only these are in the commit, whatever else was written.
         names = dict.fromkeys(draft.staged)
         draft.records = {name: None for name in names if _keeps_records(name)}
@@ -97,6 +98,7 @@ def _segment(draft: _Draft, changes: list[StateChange], calls: Sequence[Call], s
         records=tuple(draft.records),
         others=tuple(draft.others),
         uncertain=uncertain,
+        records_staged=named and not draft.others,
         seeds_only=bool(changes) and all(_changes_seed(item, calls, shells) for item in changes),
     )
 

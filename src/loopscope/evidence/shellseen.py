@@ -104,13 +104,18 @@ def _commits(thread: Thread, scope: ArtifactScope, *, followed: bool) -> list[Co
         item = classified.commit
         state = thread.timeline.commits.get((item.position, item.order)) if followed else None
         sha = _sha(item, thread.name, taken)
+        message = item.message or item.subject or ""
+        title = item.subject or ""
+        if item.amend and not message and found:
+            # `--no-edit`: the message of the commit that it replaces.
+            title, message = found[-1].subject, found[-1].message
         found.append(
             CommitSeen(
                 at=Moment(message=item.index, call=item.position, order=max(item.order, 0), thread=thread.name),
                 sha=sha,
                 hash_shown=item.hash is not None,
-                subject=item.subject or "",
-                message=item.message or item.subject or "",
+                subject=title,
+                message=message,
                 state=state_name(state.state) if state is not None else None,
                 kind=_kind(classified.kind, item),
                 confirmed_by=(item.confirmation if item.happened else Confirmation.NONE).value,

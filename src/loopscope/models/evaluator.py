@@ -167,6 +167,9 @@ class Evaluator(Versioned):
     """Of the metric."""
     direction: Direction
     """Which way the metric is better."""
+    editable: tuple[str, ...] = ()
+    """Files that make up a solution, relative to the work directory or absolute, where the instruction in the log does
+    not name them; without any the states of the artifact cannot be followed."""
     evaluations: tuple[EvaluationEntry, ...] = Field(min_length=1)
     """Commands that evaluate."""
     reward: RewardFormula | None = None
@@ -218,5 +221,6 @@ class Evaluator(Versioned):
             title=self.title or self.task.replace("_", " "),
             category=self.category,
             timed=self.timed,
+            editable=self.editable,
             anchors=self.anchors,
         )
