@@ -240,6 +240,14 @@ def test_a_killed_import_is_repeated(tmp_path: Path) -> None:
     assert findings(study) == []
 
 
+def test_an_import_that_was_killed_before_its_first_run_is_repeated(tmp_path: Path) -> None:
+    (tmp_path / "s" / "runs" / ".tmp-0123456789ab-t__model__s1").mkdir(parents=True)
+    (tmp_path / "s" / ".tmp-0123456789ab-imported.json").write_bytes(b"{")
+    (tmp_path / "s" / ".lock").touch()
+    assert take(tmp_path / "s", page_log(tmp_path / "a.json")).new == 1
+    assert findings(tmp_path / "s") == []
+
+
 def test_a_changed_transcript_is_noticed(tmp_path: Path) -> None:
     take(tmp_path / "s", page_log(tmp_path / "a.json"))
     run = StudyStore.open(tmp_path / "s").run("t__model__s1")

@@ -9,7 +9,7 @@ from pathlib import Path
 from loopscope.imports.record import Identity, make_record
 from loopscope.models import FileHash, ImportedStudy, RunRecord, StudyLock
 from loopscope.records import RecordError, StudyError, StudyStore, draft_model, read_model, scratch_name
-from loopscope.records.durable import make_dirs, publish_new, remove_tree, write_model
+from loopscope.records.durable import is_scratch, make_dirs, publish_new, remove_tree, write_model
 from loopscope.records.manifest import write_manifest
 from loopscope.records.settled import Settled, settled
 from loopscope.records.store import CANONICAL, IMPORTED_FILE, LOCK_FILE, run_id_of
@@ -37,7 +37,7 @@ def check_target(directory: Path) -> None:
         return
     if not directory.is_dir():
         raise StudyError(f"{directory}: is a file; name a study's directory, or a new one, with --into")
-    names = {path.name for path in directory.iterdir()}
+    names = {path.name for path in directory.iterdir() if not is_scratch(path)}
     if not names & {IMPORTED_FILE, STUDY_FILE, LOCK_FILE} and not names <= _BEGUN:
         raise StudyError(
             f"{directory}: holds something else than a study; name a study's directory, or a new one, with --into"
