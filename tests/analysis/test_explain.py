@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import shutil
 import types
 import typing
 from fractions import Fraction
@@ -113,9 +114,10 @@ def test_an_imported_run_is_explained_by_the_numbers_of_its_tables(made, final):
         assert {float(reward) for reward in rewards} == {step.value for step in commit.score.rewards}
 
 
-@pytest.fixture
-def made(tmp_path):
-    study = MadeStudy(tmp_path / "study", ["a", "b"], {"t": "toy", "u": "puzzle"}, 2)
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """Only read; a test that changes it takes a copy."""
+    study = MadeStudy(tmp_path_factory.mktemp("made") / "study", ["a", "b"], {"t": "toy", "u": "puzzle"}, 2)
     steps = [
         {"kind": "build", "status": "code_failure"},
         {"kind": "build"},
@@ -131,12 +133,17 @@ def made(tmp_path):
     return study
 
 
-def test_every_run_of_a_study_is_explained_by_its_tables(made):
-    found = analyze(made.path)
+def copied(made, tmp_path):
+    return StudyStore(shutil.copytree(made.path, tmp_path / "copy"))
+
+
+def test_every_run_of_a_study_is_explained_by_its_tables(made, tmp_path):
+    study = copied(made, tmp_path)
+    found = analyze(study.path)
     table = {row["run_id"]: row for row in found.frames["runs"].to_dicts()}
     assert len(table) == 5
     for run_id, row in table.items():
-        told = explain_run(made.path, run_id)
+        told = explain_run(study.path, run_id)
         shown = {step.name: step.value for step in steps_of(told) if step.table == "runs"}
         assert shown == {name: row[name] for name in shown}
         assert set(shown) == set(columns(RunRow)) - {"seed"}
@@ -149,13 +156,14 @@ def test_every_run_of_a_study_is_explained_by_its_tables(made):
     assert [len(commit.candidates_seen) for commit in told.checkpoints or ()] == [0, 2, 0, 0]
 
 
-def test_nothing_is_written_and_tables_of_yesterday_are_told(made):
-    analyze(made.path)
-    before = {path: path.read_bytes() for path in made.path.rglob("*") if path.is_file()}
-    explain_run(made.path, "t__a__s1")
-    assert {path: path.read_bytes() for path in made.path.rglob("*") if path.is_file()} == before
-    made.store.run("t__b__s1").write_score(made.store.run("t__a__s1").scores()["final"])
-    (warning,) = (warning for warning in explain_run(made.path, "t__b__s1").warnings if "tables" in warning)
+def test_nothing_is_written_and_tables_of_yesterday_are_told(made, tmp_path):
+    study = copied(made, tmp_path)
+    analyze(study.path)
+    before = {path: path.read_bytes() for path in study.path.rglob("*") if path.is_file()}
+    explain_run(study.path, "t__a__s1")
+    assert {path: path.read_bytes() for path in study.path.rglob("*") if path.is_file()} == before
+    study.run("t__b__s1").write_score(study.run("t__a__s1").scores()["final"])
+    (warning,) = (warning for warning in explain_run(study.path, "t__b__s1").warnings if "tables" in warning)
     assert "differ in final_score" in warning
     assert "loopscope analyze" in warning
 

@@ -44,6 +44,19 @@ def test_json_is_the_documented_type(cli, study):
     assert (short["c3"], [step["value"] for step in short["diagnostics"]]) == (None, [0.22])
 
 
+def test_fractions_too_long_to_read_are_rounded_and_marked(cli, tmp_path):
+    made = MadeStudy(tmp_path / "f", ["a"], {"t": "toy"}, 1)
+    made.add(
+        "t", "a", 1, ["0", "0.2549645977992732", "0.20703145950634155", "0.2167312299810501"], "0.2001199966064308"
+    )
+    text = cli("explain", "f", "--measure", "c3").stdout
+    assert "credit = 0.202360: q_e = rho_e / L_e * D_e = ~0.202360 / 1 * 1" in text
+    assert not re.search(r"\d{12}/\d{12}", text)
+    told = explain_run(made.path)
+    assert told.c3 is not None
+    assert "~" not in (told.c3.c3.terms or "~")
+
+
 def test_within_the_study_a_name_is_enough(cli, study, monkeypatch):
     monkeypatch.chdir(study.path)
     assert "feedback control: 0.925" in cli("explain", "toy__se").stdout

@@ -148,7 +148,7 @@ def _execution(page: Page, c2: Execution) -> None:
         _attempt(page, attempt)
     page.steps([c2.c2])
     others = (c2.as_zero, c2.as_one, c2.low, c2.high)
-    if all(step.exact == c2.c2.exact for step in others):
+    if c2.c2.exact is not None and all(step.exact == c2.c2.exact for step in others):
         page.line(f"nothing is unknown: {', '.join(step.name for step in others)} are the same")
     else:
         page.steps(others)

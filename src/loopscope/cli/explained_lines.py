@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterable
+from fractions import Fraction
 
 from rich.text import Text
 
@@ -16,6 +18,7 @@ SHORT = 12
 """Signs of a commit's id."""
 _EXACT = 12
 """An exact number of so many signs stands for itself; a longer one is rounded, and follows in brackets."""
+_FRACTION = re.compile(r"\((-?\d+/\d+)\)")
 _COMMAND = 160
 """Signs of a command."""
 
@@ -73,9 +76,18 @@ def step_line(step: Step) -> str:
 def how_made(step: Step) -> str:
     """`: formula = terms; note`, as far as there is something to say."""
     value = value_text(step)
-    made = " = ".join(part for part in (step.formula, step.terms) if part and part != value)
+    made = " = ".join(part for part in (step.formula, _short_terms(step.terms or "")) if part and part != value)
     said = "; ".join(part for part in (made, step.note) if part)
     return f": {said}" if said else ""
+
+
+def _short_terms(terms: str) -> str:
+    """Fractions that nobody would read are rounded, and marked so; the JSON has them exactly."""
+    return _FRACTION.sub(lambda found: found[0] if len(found[0]) <= 2 * _EXACT else f"~{_rounded(found[1])}", terms)
+
+
+def _rounded(fraction: str) -> str:
+    return f"{float(Fraction(fraction)):.6f}"
 
 
 def evaluation_in_short(told: EvaluationTold) -> str:
