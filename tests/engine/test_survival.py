@@ -28,6 +28,7 @@ from loopscope.engine.status import study_status
 from loopscope.engine.study import run_study
 from loopscope.engine.verification import Verifications
 from loopscope.models import Problem, RunStatus, Verification, VerificationStatus
+from loopscope.records import repository
 from loopscope.records.completeness import MAX_ERRORS
 
 pytestmark = pytest.mark.sandbox
@@ -47,7 +48,8 @@ def kinds(record):
     return {problem.kind for problem in record.problems}
 
 
-def test_hostile_repositories_cost_only_themselves(study):
+def test_hostile_repositories_cost_only_themselves(study, monkeypatch):
+    monkeypatch.setattr(repository, "MAX_ENTRIES", 3000)  # the bomb has 10^9, and walking 200,000 takes seconds
     better = "echo 0.5 > value.txt && git commit -qam 'round 1: change=x'"
     plan = study(
         {
@@ -190,7 +192,7 @@ def test_a_killed_study_loses_nothing_finished_and_repeats_nothing(tmp_path):
     env = os.environ | {"PYTHONPATH": str(Path(__file__).parents[1] / "support"), "LOOPSCOPE_LOCK_DIR": str(tmp_path)}
     command = [sys.executable, "-c", "from loopscope.cli import main; main()", "run", "s.yaml"]
     finished: dict[Path, int] = {}
-    for kill_after in ("rollout 1/3", "rollout 2/3", "score 2/", "score 7/", None):
+    for kill_after in ("rollout 2/3", "score 2/", None):  # tests/durability kills at hundreds of other moments
         process = subprocess.Popen(command, cwd=tmp_path, env=env, stderr=subprocess.PIPE, text=True)
         for line in process.stderr:
             if kill_after and line.startswith(kill_after):
