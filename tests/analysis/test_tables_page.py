@@ -7,6 +7,7 @@ from column_tables import PAGE, filled, shown
 from loopscope.analysis.parquet import schema
 from loopscope.analysis.quantities import DIAGNOSTICS, PROCESS
 from loopscope.models.tables import TABLES, RunRow
+from loopscope.report.glossary import MEASURES
 
 
 def test_the_page_shows_every_table_as_its_rows_are():
@@ -22,3 +23,7 @@ def test_the_page_shows_every_table_as_its_rows_are():
 def test_a_measure_of_an_agent_is_a_column_of_its_runs():
     known = {*schema(RunRow), "rounds", "runs_with_dip"}
     assert {*PROCESS, *DIAGNOSTICS} <= known
+
+
+def test_every_measure_is_described_in_the_report():
+    assert set(MEASURES) == {*PROCESS, *DIAGNOSTICS}
