@@ -163,6 +163,7 @@ out.setblocking(False)
 def fill():
     into = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     into.bind(("127.0.0.1", 0))
+    into.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 22)
     hold(into)
     for _ in range(20): out.sendto(CHUNK[:60000], into.getsockname())
 """,
@@ -174,6 +175,7 @@ out.setblocking(False)
 def fill():
     into = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0)
     into.bind((0, 0))
+    into.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 22)
     hold(into)
     for _ in range(20): out.sendto(message, (into.getsockname()[0], 0))
 """,
