@@ -88,8 +88,15 @@ def replaced(base: Version, old: str, new: str, every: bool) -> Version | None:
 
 def shown_whole(text: str) -> str | None:
     """The text of a file out of a numbered listing that begins with its first line; None when it is no such listing."""
+    first = _LINE.match(text)
+    mark = text[first.end(1) : first.start(2)] if first else "\t"
     lines = []
     for number, line in enumerate(text.split("\n"), 1):
+        begin = f"{number}{mark}"
+        bare = line.lstrip(" ")
+        if bare.startswith(begin):
+            lines.append(bare[len(begin) :])
+            continue
         found = _LINE.fullmatch(line)
         if found is None:
             if line.strip() and not line.lstrip().startswith("<"):

@@ -17,7 +17,8 @@ from loopscope.evidence.shell.scripts import printed
 
 _COPIES = frozenset(["cp", "mv", "install", "rsync"])
 _FORMATTERS = {"gofmt": "-w", "rustfmt": "", "clang-format": "-i", "black": "", "goimports": "-w", "yapf": "-i"}
-_INTERPRETERS = re.compile(r"(?:python|pypy|perl|ruby|node)[\d.]*\Z")
+_INTERPRETERS = ("python", "pypy", "perl", "ruby", "node")
+_INTERPRETER = re.compile(r"(?:python|pypy|perl|ruby|node)[\d.]*\Z")
 _PATCHED = re.compile(r"^\+\+\+ (?:b/)?(\S+)", re.MULTILINE)
 
 
@@ -39,8 +40,9 @@ def effects(command: SimpleCommand, shell: ShellCall, world: World) -> Iterator[
         shell: its call, whose output tells of failures.
         world: what is known, which is changed.
     """
-    yield from _redirections(command, shell, world)
     program = command.program
+    if command.redirects or program == "tee":
+        yield from _redirections(command, shell, world)
     if program in _COPIES:
         yield from _copies(command, shell, world)
     elif program == "rm":
@@ -57,7 +59,7 @@ def effects(command: SimpleCommand, shell: ShellCall, world: World) -> Iterator[
         yield from _formats(command, world, sorted(world.scope.files))
     elif program == "awk" and "inplace" in command.arguments:
         yield from _formats(command, world, command.arguments)
-    elif _INTERPRETERS.match(program):
+    elif program.startswith(_INTERPRETERS) and _INTERPRETER.match(program):
         yield from _scripts(command, shell, world)
 
 

@@ -25,6 +25,8 @@ _WRITES = re.compile(
     r"""open\([^)\n]{0,300}['"](?:w|a|r\+|w\+|wb|x)['"]|\.write_text\(|\.write_bytes\(|\bshutil\.|\bos\.(?:rename|replace)\(|"""
     r"""\bfileinput\b|writeFileSync|File\.write|open\s{0,3}\(?\s{0,3}\w{1,40}\s{0,3},\s{0,3}['"]>"""
 )
+_WRITE_WORDS = ("open", ".write_", "shutil.", "os.r", "fileinput", "writeFileSync", "File.write")
+_OPEN_WORDS = ("open(", "Path(")
 _LITERAL_WRITE = re.compile(
     r"""open\(\s{0,3}[rbf]?['"]([^'"\n]{1,300})['"]\s{0,3},\s{0,3}(?:mode\s?=\s?)?['"](?:w|a|r\+|w\+|wb|x)"""
     r"""|Path\(\s{0,3}['"]([^'"\n]{1,300})['"]\s{0,3}\)\.write_(?:text|bytes)\("""
@@ -145,6 +147,22 @@ def _expanded(match: re.Match[str], new: str) -> str:
     return re.sub(r"\\(.)|&", value, new)
 
 
+def _found(pattern: re.Pattern[str], words: Sequence[str], text: str) -> list[re.Match[str]]:
+    """What `finditer` finds of a pattern whose matches begin with one of some words; these are quicker to look for."""
+    starts: list[int] = []
+    for word in words:
+        at = text.find(word)
+        while at >= 0:
+            starts.append(at)
+            at = text.find(word, at + 1)
+    found: list[re.Match[str]] = []
+    for start in sorted(starts):
+        match = pattern.match(text, start) if not found or start >= found[-1].end() else None
+        if match is not None:
+            found.append(match)
+    return found
+
+
 def rewritten(text: str, scope: ArtifactScope) -> Iterator[str]:
     """The artifact files that a script's text shows it to write.
 
@@ -154,10 +172,10 @@ def rewritten(text: str, scope: ArtifactScope) -> Iterator[str]:
     bases = {posixpath.basename(name) for name in scope.files}
     if not any(base in text for base in bases):
         return
-    places = len(_WRITES.findall(text))
+    places = len(_found(_WRITES, _WRITE_WORDS, text))
     if not places:
         return
-    literal = [first or second for first, second in _LITERAL_WRITE.findall(text)]
+    literal = [match[1] or match[2] for match in _found(_LITERAL_WRITE, _OPEN_WORDS, text)]
     if len(literal) >= places:
         names = [name for name in literal if scope.name(name)]
     else:

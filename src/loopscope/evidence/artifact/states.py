@@ -75,6 +75,10 @@ class _Tracker:
         for commit in self.findings.commits:
             self._commits.setdefault((commit.position, commit.order), []).append(commit)
         self._builds = {(item.position, item.order): item for item in self.findings.builds}
+        self._failed: dict[int, list[int]] = {}
+        for build in self.findings.builds:
+            if build.outcome in _FAILED:
+                self._failed.setdefault(build.position, []).append(build.order)
         self._evaluations = {(item.position, item.order): item for item in self.findings.evaluations}
         self._measured = [rule for rule in self.findings.rules if rule.measures and rule.made_by]
 
@@ -151,9 +155,8 @@ class _Tracker:
     def _skipped(self, shell: ShellCall, command: SimpleCommand) -> bool:
         """Whether a build before it failed, on whose success it hangs; or it waits for a failure that was none."""
         commands = shell.script.commands
-        for order in range(command.order - 1, -1, -1):
-            build = self._builds.get((shell.position, order))
-            if build is None or build.outcome not in _FAILED:
+        for order in self._failed.get(shell.position, ()):
+            if order >= command.order:
                 continue
             failed = commands[order]
             if failed.pipe is not None and not failed.pipe.last:

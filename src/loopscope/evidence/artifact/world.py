@@ -40,6 +40,8 @@ class World:
     """By path; a path that ends with `/` stands for everything below it that has none of its own."""
     builds: int = 0
     _snapshot: Snapshot | None = None
+    _working: dict[str, Version] = field(default_factory=dict)
+    """The artifact's part of `files.versions`."""
     _names: dict[str, str | None] = field(default_factory=dict)
 
     def name(self, path: str | None) -> str | None:
@@ -56,7 +58,7 @@ class World:
 
     def working(self) -> dict[str, Version]:
         """The artifact files that anything has happened to."""
-        return {name: version for name, version in self.files.versions.items() if self.is_artifact(name)}
+        return dict(self._working)
 
     def is_artifact(self, key: str) -> bool:
         """Whether a key of `files` is an artifact file."""
@@ -65,13 +67,15 @@ class World:
     def snapshot(self) -> Snapshot:
         """The present state of the artifact."""
         if self._snapshot is None:
-            self._snapshot = snapshot_of(self.working())
+            self._snapshot = snapshot_of(self._working)
         return self._snapshot
 
     def put(self, key: str, version: Version) -> None:
         """Give a file that `files` knows by this name a content."""
         self.files.versions[key] = version
-        self._snapshot = None
+        if self.is_artifact(key):
+            self._working[key] = version
+            self._snapshot = None
 
     def set(self, path: str, version: Version) -> str | None:
         """Give a file a content. Returns its name if it belongs to the artifact and this changes it."""
@@ -108,6 +112,7 @@ class World:
         if key in self.scope.files or not self.is_artifact(key):
             return self.set(path, GONE)
         self._snapshot = None
+        self._working.pop(key, None)
         # A file that the task does not name was the agent's own: without it, all is as before it came.
         return key if self.files.versions.pop(key, None) is not None else None
 

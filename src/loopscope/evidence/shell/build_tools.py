@@ -6,6 +6,7 @@ import posixpath
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from loopscope.evidence.shell.commands import SimpleCommand, resolve
 
@@ -15,6 +16,10 @@ _ASSEMBLERS = frozenset(["nasm", "yasm", "as", "fasm", "ptxas"])
 _SOURCES = (
     ".c", ".cc", ".cpp", ".cxx", ".cu", ".cuh", ".h", ".hpp", ".rs", ".go", ".s", ".S", ".asm", ".py", ".pyx", ".f90",
     ".sh", ".ptx",
+)  # fmt: skip
+_PROGRAMS = frozenset(
+    ["make", "gmake", "ninja", "cmake", "rustc", "cargo", "go", "maturin", "cython", "cythonize", "pip", "pip3",
+     *_ASSEMBLERS, "bash", "sh", "zsh", "dash", "ksh"]
 )  # fmt: skip
 _SHELLS = frozenset(["bash", "sh", "zsh", "dash", "ksh"])
 _CARGO = {"build": False, "b": False, "check": False, "c": False, "clippy": False, "rustc": False, "install": False}
@@ -58,7 +63,7 @@ class BuildTool:
 def build_tool(command: SimpleCommand) -> BuildTool | None:
     """The build that a command is, if it is one."""
     program, arguments = command.program, command.arguments
-    if not program or (any(item in _ASKS for item in arguments) and not _has_source(arguments)):
+    if not _builds(program) or (any(item in _ASKS for item in arguments) and not _has_source(arguments)):
         return None
     if program in ("make", "gmake", "ninja"):
         return _make(command, program)
@@ -83,6 +88,12 @@ def build_tool(command: SimpleCommand) -> BuildTool | None:
     if program in _SHELLS and arguments[:1] == ("-n",):
         return _tool(command, "shell", f"{program} -n", False, "")
     return None
+
+
+@lru_cache(maxsize=4096)
+def _builds(program: str) -> bool:
+    """Whether some command of a program is a build."""
+    return program in _PROGRAMS or bool(_C_COMPILERS.match(program) or _PYTHON.match(program))
 
 
 def _has_source(arguments: Sequence[str]) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +113,7 @@ class Script:
     """Whether some of it could not be parsed; the rest was read."""
 
 
+@lru_cache(maxsize=16384)
 def resolve(cwd: str | None, name: str) -> str | None:
     """A path seen from a working directory, normalised; None when either cannot be known."""
     if not name or "$" in name or "`" in name:

@@ -17,7 +17,6 @@ from loopscope.evidence.shell.wrappers import PROFILERS
 
 _ABSENT = re.compile(r"(?:No such file or directory|command not found|can't open file|not found$)", re.MULTILINE)
 _INSTRUMENTED = re.compile(r"PROF|DEBUG|TRACE|SANITIZE")
-_SPACES = re.compile(r"\s+")
 
 
 class EvaluationStatus(StrEnum):
@@ -102,10 +101,10 @@ _STOPPING = (Outcome.CODE_FAILURE, Outcome.ENVIRONMENT_FAILURE, Outcome.NOT_RUN)
 
 
 def _rule_for(command: SimpleCommand, rules: Sequence[EvaluationRule]) -> EvaluationRule | None:
-    names = names_of(command)
-    arguments = " ".join(command.arguments) if names else ""
-    for name in names:
-        for rule in rules:
+    for name in names_of(command):
+        possible = [rule for rule in rules if rule.program.fullmatch(name)]
+        arguments = " ".join(command.arguments) if possible else ""
+        for rule in possible:
             if rule.fits(name, arguments):
                 return rule
     return None
@@ -197,7 +196,7 @@ def _is_profiled(command: SimpleCommand) -> bool:
 
 
 def _plain(command: SimpleCommand) -> str:
-    return _SPACES.sub(" ", " ".join(word.text for word in command.words)).strip()
+    return " ".join(" ".join([word.text for word in command.words]).split())
 
 
 def _program(command: SimpleCommand) -> str | None:

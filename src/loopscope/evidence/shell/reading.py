@@ -11,7 +11,7 @@ from tree_sitter import Node
 from loopscope.evidence.shell.commands import Script, Word, resolve
 from loopscope.evidence.shell.drafts import Draft, Place
 from loopscope.evidence.shell.words import WordReader
-from loopscope.evidence.shell.wrappers import unwrap
+from loopscope.evidence.shell.wrappers import STARTERS, unwrap
 
 MAX_DEPTH = 150
 """Deeper trees are no commands that anybody wrote; the rest of them is left out."""
@@ -80,6 +80,9 @@ class CommandReader(ABC):
         return draft
 
     def _unwrap(self, draft: Draft) -> None:
+        name = draft.words[0].text.rpartition("/")[2] if draft.words else ""
+        if name not in STARTERS:
+            return
         stdin = next((item.target for item in reversed(draft.redirects) if item.operator.startswith("<<")), None)
         found = unwrap(draft.words, draft.cwd, stdin)
         draft.words, draft.cwd = found.words, found.cwd

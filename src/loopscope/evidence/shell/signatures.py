@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -88,8 +88,13 @@ def matches(text: str, families: Iterable[str] = FAMILIES) -> list[Match]:
     """
     text = text.replace("\r", "")
     found = []
+    absent: set[str] = set()
     for signature in _signatures_of(frozenset(families)):
-        for start in _lines_with(text, signature.words):
+        if absent.issuperset(signature.words):
+            continue
+        present = [word for word in signature.words if word not in absent and word in text]
+        absent.update(word for word in signature.words if word not in present)
+        for start in _lines_with(text, present):
             end = text.find("\n", start)
             line = text[start : min(end if end >= 0 else len(text), start + _MAX_LINE)]
             if signature.pattern.search(line):
@@ -97,7 +102,7 @@ def matches(text: str, families: Iterable[str] = FAMILIES) -> list[Match]:
     return sorted(found, key=lambda match: match.start)
 
 
-def _lines_with(text: str, words: tuple[str, ...]) -> Iterator[int]:
+def _lines_with(text: str, words: Sequence[str]) -> Iterator[int]:
     """Where the lines begin that hold one of some words."""
     seen: set[int] = set()
     for word in words:

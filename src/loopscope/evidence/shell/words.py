@@ -26,11 +26,15 @@ class WordReader:
 
     def __init__(self, source: bytes, variables: Variables, substitution: Substitution) -> None:
         self._source = source
+        # Of plain text the places of characters are those of bytes, and nothing need be decoded.
+        self._plain = source.decode("ascii") if source.isascii() else None
         self._variables = variables
         self._substitution = substitution
 
     def source(self, node: Node) -> str:
         """The text of a node."""
+        if self._plain is not None:
+            return self._plain[node.start_byte : node.end_byte]
         return self._source[node.start_byte : node.end_byte].decode("utf-8", "replace")
 
     def between(self, start: int, end: int) -> str:
@@ -101,12 +105,12 @@ class WordReader:
         texts, literal, at = [], True, start
         for child in node.children:
             if child.type in ("simple_expansion", "expansion", "command_substitution", "arithmetic_expansion"):
-                texts.append(unescape(self._source[at : child.start_byte].decode("utf-8", "replace")))
+                texts.append(unescape(self.between(at, child.start_byte)))
                 value = self.word(child)
                 texts.append(value.text)
                 literal &= value.literal
                 at = child.end_byte
-        texts.append(unescape(self._source[at : max(at, end)].decode("utf-8", "replace")))
+        texts.append(unescape(self.between(at, max(at, end))))
         return Word("".join(texts), literal)
 
     def _expansion(self, node: Node) -> Word:

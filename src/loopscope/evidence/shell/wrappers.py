@@ -51,6 +51,8 @@ _VALUE_OPTIONS: Mapping[str, frozenset[str]] = MappingProxyType(
 )  # fmt: skip
 """Wrappers with those of their options that take the next word."""
 
+STARTERS = frozenset([*_VALUE_OPTIONS, *SHELLS, "eval"])
+"""Programs that may start another; all others are left as they are."""
 _SUBCOMMANDS = MappingProxyType({"perf": ("stat", "record", "trace"), "nsys": ("profile", "nvprof"), "rr": ("record",)})
 _SHELL_VALUE_OPTIONS = frozenset(["-o", "+o", "-O", "+O", "--rcfile", "--init-file"])
 
