@@ -37,7 +37,7 @@ def run_log(run: RunDir, facts: TaskFacts, evaluator: Evaluator | None) -> tuple
         try:
             return _told(serial.load(run.canonical), facts, evaluator), ()
         except TranscriptError as error:
-            return None, (f"transcript not read: {error}",)
+            return None, (_not_read(run, error),)
     steps = read_tool_steps(run.transcript)
     if steps and any(step.annotation is not None for step in steps):
         return RunLog(seen_in_steps(steps, evaluator), True), ()
@@ -48,7 +48,7 @@ def run_log(run: RunDir, facts: TaskFacts, evaluator: Evaluator | None) -> tuple
         try:
             found = list(formats.read(path, format))
         except TranscriptError as error:
-            warnings.append(f"transcript not read: {error}")
+            warnings.append(_not_read(run, error))
             continue
         # What could not be read before is no loss, now that another log of the run can.
         several = f"{path.name} holds {len(found)} sessions; the one with the most calls was read"
@@ -58,6 +58,11 @@ def run_log(run: RunDir, facts: TaskFacts, evaluator: Evaluator | None) -> tuple
         seen = replace(Seen(), tool_calls=len(steps))
         return RunLog(seen, True), tuple(warnings)
     return None, tuple(warnings)
+
+
+def _not_read(run: RunDir, error: TranscriptError) -> str:
+    """Without the place of the study: tables of equal studies are equal, wherever they lie."""
+    return f"transcript not read: {error}".replace(f"{run.path}/", "")
 
 
 def _told(transcript: Transcript, facts: TaskFacts, evaluator: Evaluator | None) -> RunLog:
