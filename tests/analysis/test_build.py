@@ -188,3 +188,10 @@ def test_a_verifier_that_never_gives_a_reward_is_named(made):
     study.add("t", "a", 1, [None, None], None)
     assert any("the verifier of t never gave a reward" in w for w in analyze(study.path).summary.warnings)
     assert not any("never gave a reward" in w for w in analyze(made.path).summary.warnings)
+
+
+def test_a_reward_of_no_ordinary_size_costs_only_its_run(made):
+    made.add("u", "b", 1, ["1E+500"], "0.1")
+    found = analyze(made.path)
+    assert "u__b__s1" not in {r["run_id"] for r in rows(found, "runs")}
+    assert any("u__b__s1: its scores cannot be measured" in w for w in found.summary.warnings)

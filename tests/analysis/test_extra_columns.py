@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import pytest
 from made_run import MadeRun, Round
 from made_transcript import EVALUATOR
@@ -9,7 +11,8 @@ from made_transcript import EVALUATOR
 from loopscope.analysis.quantities import DIAGNOSTICS
 from loopscope.analysis.rows import checkpoint_rows, dip_rows, run_row
 from loopscope.analysis.tabled import tabled
-from loopscope.models import BuildStatus, Grade
+from loopscope.analysis.tables import study_tables
+from loopscope.models import BuildStatus, Grade, Timings, Usage
 
 FAILED, BUILT = BuildStatus.CODE_FAILURE, BuildStatus.SUCCEEDED
 
@@ -117,3 +120,18 @@ def test_what_is_aggregated_is_what_the_row_holds():
     for name in DIAGNOSTICS.keys() - {"rounds", "runs_with_dip"}:
         held, exact = getattr(found.run, name), found.quantities[name]
         assert held is None if exact is None else held == pytest.approx(float(exact)), name
+
+
+@pytest.mark.parametrize(
+    ("tokens", "usd", "seconds"), [(10**400, "1E+500", float("inf")), (10**19, "-1", -1.0), (0, "NaN", float("nan"))]
+)
+def test_an_absurd_amount_says_nothing(tokens: int, usd: str, seconds: float):
+    run = imported(Round(("10",)))
+    usage = Usage.model_construct(input_uncached=tokens, output=0, cost_usd=Decimal(usd), source="transcript")
+    times = Timings(agent_sec=seconds, total_sec=seconds)
+    run.record = run.record.model_copy(update={"usage": usage, "timings": times})
+    found = tabled(run.analysis())
+    assert (found.run.tokens, found.run.cost_usd, found.run.agent_sec) == (0 if tokens == 0 else None, None, None)
+    frames = study_tables([found], [], {"t": "toy"})
+    known = {r["resource"]: r["runs"] for r in frames["resources"].to_dicts() if r["category"] == "overall"}
+    assert known == {"tokens": int(tokens == 0), "cost_usd": 0, "agent_sec": 0, "tool_calls": 1}

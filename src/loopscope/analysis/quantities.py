@@ -14,6 +14,10 @@ type Amount = Fraction | Decimal | int | float | None
 type Quantity = Callable[[RunAnalysis], Amount]
 
 
+MOST = 10**15
+"""Tokens, US dollars or seconds beyond it are no report of any use; no column could hold some of them either."""
+
+
 def number(value: Amount) -> float | None:
     """A table's double; None stays None."""
     return None if value is None else float(value)
@@ -23,9 +27,11 @@ def _as_number(answer: bool | None) -> int | None:
     return None if answer is None else int(answer)
 
 
-def _amount(value: Decimal | float | None) -> Decimal | float | None:
-    """An amount as an agent reported it; a negative one says nothing."""
-    return None if value is None or value < 0 else value
+def amount[Reported: (int, float, Decimal)](value: Reported | None) -> Reported | None:
+    """An amount as an agent or a log reported it; one below 0, or above what any run can use, says nothing."""
+    if value is None or value != value:  # no number: comparing it would raise
+        return None
+    return value if 0 <= value <= MOST else None
 
 
 def _committed(run: RunAnalysis) -> Fraction | None:
@@ -88,8 +94,8 @@ DIAGNOSTICS: Mapping[str, Quantity] = {
     "background": _support(lambda support: support.background),
 }
 RESOURCES: Mapping[str, Quantity] = {
-    "tokens": lambda run: _amount(run.record.usage.tokens),
-    "cost_usd": lambda run: _amount(run.record.usage.cost_usd),
-    "agent_sec": lambda run: _amount(run.record.timings.agent_sec),
+    "tokens": lambda run: amount(run.record.usage.tokens),
+    "cost_usd": lambda run: amount(run.record.usage.cost_usd),
+    "agent_sec": lambda run: amount(run.record.timings.agent_sec),
     "tool_calls": lambda run: run.evidence.tool_calls,
 }

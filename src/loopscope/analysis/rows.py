@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from loopscope.analysis import left
-from loopscope.analysis.quantities import number
+from loopscope.analysis.quantities import amount, number
 from loopscope.analysis.runs import CommitRow, RunAnalysis, Scored, ScoreSource
 from loopscope.measures import Episode, Recovery
 from loopscope.models import BuildStatus, Grade, StateScore, VerificationStatus
@@ -42,10 +42,10 @@ def run_row(run: RunAnalysis) -> RunRow:
         n_checkpoints=len(run.canonical),
         n_reconstructed=sum(row.scored.source is ScoreSource.RECONSTRUCTED for row in run.canonical),
         rounds_T=run.c3.T,
-        duration_sec=record.timings.total_sec,
-        agent_sec=record.timings.agent_sec,
-        cost_usd=number(usage.cost_usd),
-        tokens=usage.tokens,
+        duration_sec=amount(record.timings.total_sec),
+        agent_sec=amount(record.timings.agent_sec),
+        cost_usd=number(amount(usage.cost_usd)),
+        tokens=amount(usage.tokens),
         usage_source=usage.source,
         tool_calls=evidence.tool_calls,
         c1=number(run.c1.value),

@@ -11,7 +11,7 @@ from loopscope.analysis.commits import CommitRow, Scored, ScoreSource, commit_ro
 from loopscope.evidence.build import renewed_evidence
 from loopscope.measures import C1, C2, C3, Checkpoint, Flag, c1, c2, c3, diagnostics, extras
 from loopscope.models import Grade, RunEvidence, RunRecord, StateScore, TaskFacts
-from loopscope.records import FINAL, RunDir
+from loopscope.records import FINAL, RecordError, RunDir
 
 __all__ = ["CommitRow", "RunAnalysis", "ScoreSource", "Scored", "analyze_run"]
 
@@ -84,13 +84,18 @@ def analyze_run(
         evaluators: directory of the study's own evaluator files.
 
     Raises:
-        RecordError: the record or a score cannot be read, or a file is not as it was published.
+        RecordError: the record or a score cannot be read, or a file is not as it was published; or a score is no number
+            of ordinary size.
     """
     run.check_inputs()
     evidence, renewed = renewed_evidence(run, task, prepared, evaluators)
     if renewed:
         run.write_evidence(evidence)
-    return measured(run.record, task, evidence, run.scores(), renewed=renewed)
+    scores = run.scores()
+    try:
+        return measured(run.record, task, evidence, scores, renewed=renewed)
+    except ValueError as error:
+        raise RecordError(f"{run.path}: its scores cannot be measured: {error}") from None
 
 
 def measured(

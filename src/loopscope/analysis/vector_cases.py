@@ -135,6 +135,8 @@ def run_c2(inputs: C2Inputs) -> Result:
         "c2": found.value,
         "c2_unobservable_as_zero": found.unobservable_as_zero,
         "c2_unobservable_as_one": found.unobservable_as_one,
+        "c2_low": found.low,
+        "c2_high": found.high,
         "attempts": found.attempts,
         "unobservable": found.unobservable,
     }
