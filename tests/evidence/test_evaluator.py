@@ -52,6 +52,8 @@ def test_the_shipped_formulas(task: str, value: str, reward: str) -> None:
 def test_a_time_of_nothing_is_no_measurement() -> None:
     assert shipped_evaluators()["bm25_search_go"].score(Decimal("0.000000")) is None
     assert shipped_evaluators()["bm25_search_go"].score(Decimal("NaN")) is None
+    assert shipped_evaluators()["bm25_search_go"].score(Decimal("1e-999999999")) is None
+    assert shipped_evaluators()["bm25_search_go"].score(Decimal("9" * 20_000)) == 0
 
 
 def test_the_five_tasks_are_shipped_and_say_what_tables_need() -> None:

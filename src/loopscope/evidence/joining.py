@@ -61,6 +61,9 @@ def with_checkpoints(
             position.update((id(item), at) for item in part.counts.items)
 
     def placed(items: Sequence[_Item]) -> tuple[_Item, ...]:
-        return tuple(item.model_copy(update={"checkpoint": position.get(id(item))}) for item in items)
+        return tuple(
+            item if (at := position.get(id(item))) is None else item.model_copy(update={"checkpoint": at})
+            for item in items
+        )
 
     return placed(seen.builds), placed(seen.evaluations)

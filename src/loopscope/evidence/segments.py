@@ -40,6 +40,20 @@ class _Draft:
     """More was put into it than files by their names."""
 
 
+@dataclass
+class _Paths:
+    """What paths mean, each looked up once."""
+
+    scope: ArtifactScope
+    seen: dict[str, tuple[str | None, bool]] = field(default_factory=dict)
+
+    def look(self, path: str) -> tuple[str | None, bool]:
+        """(its name in the work directory, None outside; whether it belongs to the artifact)."""
+        if path not in self.seen:
+            self.seen[path] = _relative(path, self.scope), self.scope.name(path) is not None
+        return self.seen[path]
+
+
 def segments(
     calls: Sequence[Call],
     shells: Sequence[ShellCall],
@@ -56,7 +70,7 @@ def segments(
         scope: which files are the artifact.
         cuts: places of commits, in order.
     """
-    drafts = [_Draft() for _ in cuts]
+    drafts, paths = [_Draft() for _ in cuts], _Paths(scope)
     by_position = {shell.position: shell for shell in shells}
     for position, call in enumerate(calls):
         if not cuts or position > cuts[-1][0]:
@@ -66,12 +80,14 @@ def segments(
             at = bisect_left(cuts, (position, -1))
             if at < len(cuts):
                 for path in _tool_writes(call):
-                    _note(drafts[at], path, scope)
+                    _note(drafts[at], path, paths)
             continue
+        at = bisect_left(cuts, (position, -1))
         for command in shell.script.commands:
-            at = bisect_left(cuts, (position, command.order))
+            while at < len(cuts) and cuts[at] < (position, command.order):
+                at += 1
             if at < len(cuts) and command.function is None:
-                _note_command(drafts[at], command, scope)
+                _note_command(drafts[at], command, paths)
     changes: list[list[StateChange]] = [[] for _ in cuts]
     for change in timeline.changes:
         at = bisect_left(cuts, (change.position, change.order))
@@ -111,27 +127,33 @@ def _tool_writes(call: Call) -> Iterator[str]:
             yield posixpath.normpath(path)
 
 
-def _note_command(draft: _Draft, command: SimpleCommand, scope: ArtifactScope) -> None:
-    for path in written_files(command):
-        _note(draft, path, scope)
-    program, plain = command.program, [item for item in command.arguments if not item.startswith("-")]
-    git = git_call(command)
-    if git is not None:
-        _stage(draft, git, scope)
-        if git.verb in ("rm", "mv"):
-            _note_all(draft, command, git.paths, scope)
-    elif program in _MOVES:
-        _note_all(draft, command, plain if program == "mv" else plain[-1:], scope)
-    elif program in _REMOVES:
-        _note_all(draft, command, plain, scope)
-    elif program == "sed" and any(re.match(r"-\w*i|--in-place", item) for item in command.arguments):
-        scripted = any(item in ("-e", "-f", "--expression") for item in command.arguments)
-        _note_all(draft, command, plain if scripted else plain[1:], scope)
+def _note_command(draft: _Draft, command: SimpleCommand, paths: _Paths) -> None:
+    program = command.program
+    if command.redirects or program == "tee":
+        for path in written_files(command):
+            _note(draft, path, paths)
+    if program == "git":
+        git = git_call(command)
+        if git is not None:
+            _stage(draft, git, paths)
+            if git.verb in ("rm", "mv"):
+                _note_all(draft, command, git.paths, paths)
+    elif program in _MOVES or program in _REMOVES:
+        plain = _plain(command)
+        _note_all(draft, command, plain[-1:] if program in _MOVES and program != "mv" else plain, paths)
+    elif program == "sed":
+        if any(re.match(r"-\w*i|--in-place", item) for item in command.arguments):
+            scripted = any(item in ("-e", "-f", "--expression") for item in command.arguments)
+            _note_all(draft, command, _plain(command)[0 if scripted else 1 :], paths)
     elif _INTERPRETER.match(program):
-        _note_script(draft, command, scope)
+        _note_script(draft, command, paths)
 
 
-def _stage(draft: _Draft, git: GitCall, scope: ArtifactScope) -> None:
+def _plain(command: SimpleCommand) -> list[str]:
+    return [item for item in command.arguments if not item.startswith("-")]
+
+
+def _stage(draft: _Draft, git: GitCall, paths: _Paths) -> None:
     """What a command of git puts into the index."""
     if git.verb == "commit":
         all_of_it = any(item == "--all" or re.match(r"-(?!-)[A-Za-z]*[aio]", item) for item in git.arguments)
@@ -140,15 +162,15 @@ def _stage(draft: _Draft, git: GitCall, scope: ArtifactScope) -> None:
         return
     for name in git.paths:
         path = resolve(git.directory, name)
-        inside = _relative(path, scope) if path is not None else None
+        inside, artifact = paths.look(path) if path is not None else (None, False)
         named = inside is not None and re.search(r"\.\w+\Z", name) and not any(mark in name for mark in "*?[")
         draft.everything |= not named
-        if inside is not None and scope.name(path) is None:
+        if inside is not None and not artifact:
             draft.staged.append(inside)
     draft.everything |= git.verb == "mv" or any(item in _ALL for item in git.arguments)
 
 
-def _note_script(draft: _Draft, command: SimpleCommand, scope: ArtifactScope) -> None:
+def _note_script(draft: _Draft, command: SimpleCommand, paths: _Paths) -> None:
     """A program that is given on the spot and writes files: which, by the names in its text."""
     given = [word for option, word in zip(command.arguments, command.arguments[1:], strict=False) if option == "-c"]
     text = command.stdin_text or " ".join(given)
@@ -156,21 +178,19 @@ def _note_script(draft: _Draft, command: SimpleCommand, scope: ArtifactScope) ->
         return
     names = _NAMES_FILE.findall(text)
     for name in names:
-        _note(draft, command.path(name), scope)
+        _note(draft, command.path(name), paths)
     if not names:
         draft.uncertain = draft.uncertain or f"a script of `{command.program}` writes files that it does not name"
 
 
-def _note_all(draft: _Draft, command: SimpleCommand, names: Sequence[str], scope: ArtifactScope) -> None:
+def _note_all(draft: _Draft, command: SimpleCommand, names: Sequence[str], paths: _Paths) -> None:
     for name in names:
-        _note(draft, command.path(name), scope)
+        _note(draft, command.path(name), paths)
 
 
-def _note(draft: _Draft, path: str | None, scope: ArtifactScope) -> None:
-    if path is None or scope.name(path) is not None:
-        return
-    name = _relative(path, scope)
-    if name is None:
+def _note(draft: _Draft, path: str | None, paths: _Paths) -> None:
+    name, artifact = paths.look(path) if path is not None else (None, False)
+    if name is None or artifact:
         return
     kept = draft.records if _keeps_records(name) else draft.others
     kept[name] = None

@@ -19,8 +19,7 @@ _EXACT = Context(prec=30, rounding=ROUND_HALF_EVEN)
 
 @lru_cache(maxsize=1 << 14)
 def _logarithm(base: Decimal, value: Decimal) -> Decimal:
-    context = _EXACT.copy()
-    return context.ln(context.divide(base, value))
+    return _EXACT.ln(_EXACT.divide(base, value))
 
 
 class EvaluationRole(StrEnum):
@@ -113,7 +112,13 @@ class RewardFormula(Record):
         """The reward of a value; None for one that no verifier could have measured (a time of 0 under `log`)."""
         if not value.is_finite() or (self.kind == "log" and value <= 0):
             return None
-        context = _EXACT.copy()
+        try:
+            return self._rounded(value)
+        except ArithmeticError:  # a number of absurd size is no measurement
+            return None
+
+    def _rounded(self, value: Decimal) -> Decimal:
+        context = _EXACT
         if self.kind == "log":
             above, below = _logarithm(self.base, value), _logarithm(self.base, self.reference)
         else:
