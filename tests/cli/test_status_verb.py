@@ -38,7 +38,7 @@ def test_a_small_study_is_listed_run_by_run(cli, root):
     assert "units: 1 failed, 3 waiting" in text
     assert "another run does 4 rollouts (1 of them tried before)" in text
     found = json.loads(cli("status", "s", "--json", check=1).stdout)
-    assert found["counts"] == {"done": 0, "failed": 1, "invalid": 0, "running": 0, "waiting": 3, "retired": 0}
+    assert {state: count for state, count in found["counts"].items() if count} == {"failed": 1, "waiting": 3}
     assert found["units"][0]["ending"] == "tool_missing"
 
 

@@ -228,7 +228,7 @@ def test_a_record_of_a_newer_version_asks_for_an_upgrade_and_no_removal(study):
     write_model(path, newer)
     with pytest.raises(RecordError) as caught:
         read_model(path, RunRecord)
-    assert str(caught.value).endswith("schema_version 99, this one knows 2); upgrade loopscope")
+    assert str(caught.value).endswith("schema_version 99, this one knows 3); upgrade loopscope")
     named = {f.place: f for f in check(study).of(Severity.DAMAGED)}[f"{RUN}/record.json"]
     assert named.remedy == "upgrade loopscope"
     assert "remove" not in str(named)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
 from importlib.metadata import version
 from itertools import chain
 
@@ -63,9 +64,14 @@ def make_record(transcript: Transcript, digest: str, log: str, identity: Identit
         budget_sec=None,
         environment=ENVIRONMENT,
         usage=transcript.usage.total,
-        versions={"loopscope": version("loopscope")},
+        versions={"loopscope": _version()},
         imported=_imported(transcript, digest, log),
     )
+
+
+@cache
+def _version() -> str:
+    return version("loopscope")
 
 
 def _imported(transcript: Transcript, digest: str, log: str) -> Imported:
