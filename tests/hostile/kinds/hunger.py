@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from left import assert_nothing_found
+
 from kinds.base import Hostile, python
 
 MB = 1 << 20
@@ -120,6 +122,40 @@ KINDS = [
         "prints 10 GB, and leaves as much in its logs as it may",
         "head -c 10000000000 /dev/zero; head -c 10000000000 /dev/zero > /logs/agent/big.log; rm -f /logs/agent/big.log",
         long=True,
+    ),
+    Hostile(
+        "memory_of_the_kernel",
+        "takes memory and pools that no group pays for: netlink, TCP and UDP queues, filters, aio contexts, terminals",
+        ": > found.txt\n"
+        + python("""
+            import ctypes, os, resource, socket, struct
+            def note(text): open("/app/found.txt", "a").write(text + "\\n")
+            libc, chunk, held = ctypes.CDLL(None, use_errno=True), bytes(1 << 20), []
+            most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+            for number in range(23):
+                try: held.append(socket.socket(16, socket.SOCK_RAW, number)); note(f"netlink {number}")
+                except OSError: pass
+            context = ctypes.c_ulong(0)
+            if os.uname().machine == "x86_64" and libc.syscall(206, 1000, ctypes.byref(context)) == 0: note("aio")
+            code = ctypes.create_string_buffer(struct.pack("=HBBI", 6, 0, 0, 0))
+            for option in (26, 51):
+                wire = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); held.append(wire)
+                try: wire.setsockopt(socket.SOL_SOCKET, option, struct.pack("HP", 1, ctypes.addressof(code))); note("filter")
+                except OSError: pass
+            try:
+                while len(held) < 2000: held.append(os.openpty())
+                note("terminals")
+            except OSError: pass
+            listener = socket.create_server(("127.0.0.1", 0))
+            for _ in range(300):
+                try:
+                    a = socket.create_connection(listener.getsockname(), timeout=1); b = listener.accept()[0]
+                    a.setblocking(False); held += [a, b]
+                    while True: a.send(chunk)
+                except OSError: pass
+            """),
+        also=assert_nothing_found,
     ),
     Hostile(
         "kernel_objects",

@@ -60,7 +60,7 @@ KINDS = [
                     with socket.socket(family, kind, protocol) as wire:
                         if family != 38: note(f"raw {family}")
                 except OSError: pass
-            for number in range(23):  # netlink: nothing of the host's answers, only this namespace's loopback
+            for number in range(23):  # netlink: refused, and before that nothing of the host's would have answered
                 try:
                     with socket.socket(16, socket.SOCK_RAW, number) as wire: wire.bind((0, 0xffffffff))
                 except OSError: pass
