@@ -80,6 +80,8 @@ def test_control_c_or_being_told_to_end_leaves_a_study_that_goes_on(cli, start, 
     for line in process.stderr:
         if line.startswith("rollout 1/2"):
             assert "another loopscope is running this study" in error_line(cli("run", "s.yaml", check=2))
+            shown = cli("status", "s").stdout
+            assert "held by process" in shown and "units: 1 done, 1 running" in shown
             process.send_signal(number)
             break
     _, rest = process.communicate()

@@ -6,6 +6,7 @@ import asyncio
 import fcntl
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -45,6 +46,32 @@ def by_id(found: StudyStatus) -> dict[str, UnitStatus]:
 
 def counts(found: StudyStatus) -> dict[str, int]:
     return {state.value: count for state, count in found.counts.items() if count}
+
+
+@pytest.mark.parametrize(
+    "tear",
+    [
+        lambda run: (run / "record.json").unlink(),
+        lambda run: (run / "record.json").write_bytes(b""),
+        lambda run: os.truncate(run / "record.json", 100),
+        lambda run: (run / "record.json").write_bytes(bytes(4096)),
+        lambda run: ((run / "record.json").unlink(), (run / "record.json").mkdir()),
+        lambda run: ((run / "record.json").unlink(), (run / "record.json").symlink_to("/dev/zero")),
+        lambda run: ((run / "record.json").unlink(), os.mkfifo(run / "record.json")),
+        lambda run: (shutil.rmtree(run), run.write_text("a file")),
+        lambda run: (shutil.rmtree(run), run.symlink_to("/nonexistent")),
+    ],
+)
+def test_a_torn_run_is_named_and_the_others_are_shown(root, tear):
+    made = plan(root)
+    finish_all(made)
+    tear(root / "s/runs/toy__nop__s1")
+    found = study_status(root / "s")
+    others = {unit.state for run_id, unit in by_id(found).items() if run_id != "toy__nop__s1"}
+    assert others == {UnitState.DONE} and len(found.units) == 4
+    torn = by_id(found)["toy__nop__s1"]
+    assert torn.state in (UnitState.INVALID, UnitState.WAITING)
+    assert torn.state is UnitState.WAITING or (torn.reason and torn.next)
 
 
 def test_every_state_has_its_reason_and_its_next_step(root):

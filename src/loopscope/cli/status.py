@@ -45,7 +45,10 @@ def _tell(found: StudyStatus, *, every: bool) -> None:
     quiet = () if every else (UnitState.DONE, UnitState.WAITING, UnitState.IMPORTED, UnitState.RETIRED)
     rows = [_row(unit, held=found.held) for unit in found.units if unit.state not in quiet]
     if rows:
-        out.print(plain_table(["run", "state", "tries", "scored", "reason", "next"], rows))
+        table = plain_table(["run", "state", "tries", "scored", "reason", "next"], rows)
+        for column in table.columns[:4]:  # a long reason is folded in its own column, not at the cost of these
+            column.no_wrap = True
+        out.print(table)
     out.print(_holder(found))
     out.print("units: " + ", ".join(f"{count} {state}" for state, count in found.counts.items() if count))
     if not found.has_units:
