@@ -102,6 +102,14 @@ def test_lines_that_fit_two_rules_belong_to_one_evaluation() -> None:
     assert (check.values, score.values) == ((), ("0.5",))
 
 
+def test_a_value_behind_what_the_next_evaluation_printed_is_not_of_the_one_before() -> None:
+    verified = "__VERIFIER_CORRECTNESS__=PASS\nresult=ok time_ms=0.7"
+    score, check = found(
+        bash("./icp_corr --benchmark && ./icp_corr --benchmark-verify", f"result=ok time_ms=0.5\n{verified}")
+    )
+    assert (score.values, check.values) == (("0.5",), ("PASS",))
+
+
 def test_each_round_of_a_loop_is_an_evaluation() -> None:
     rounds = found(bash("for i in 1 2 3; do ./icp_corr; done", "time_ms=0.5\ntime_ms=0.6\ntime_ms=0.7"))
     assert [one.values for one in rounds] == [("0.5",), ("0.6",), ("0.7",)]

@@ -68,11 +68,27 @@ class ValueLines:
             # A check's line is worth less than a score's, where there are not enough for both.
             enough = len(lines) > waiting or rule.role is Role.SCORE or all(item is rule for item in later)
             lines = lines[: count if enough else 0]
+        elif later and not command.loop:
+            lines = self._before(lines, later)
         if _silent(command):
             lines = []
         self._used.update(line.place for line in lines)
         values = tuple(line.value for line in lines)
         return Taken(values, lines[0].output.index if lines else None, self._wrong(rule, lines, last=not later))
+
+    def _before(self, lines: list[_Line], later: Sequence[EvaluationRule]) -> list[_Line]:
+        """Lines that stand before what the next evaluation printed, which may show such values too."""
+        if not lines:
+            return lines
+        first = lines[0]
+        begins = [
+            line.begin
+            for rule in later
+            for line in self._of(rule)
+            if line.output is first.output and line.begin > first.begin and line.place not in self._used
+        ]
+        end = min(begins, default=None)
+        return lines if end is None else [line for line in lines if line.output is first.output and line.begin < end]
 
     def _of(self, rule: EvaluationRule) -> list[_Line]:
         """All values of a rule: in the call's own result, else in what was fetched later and shows most."""

@@ -1,0 +1,110 @@
+"""The public transcripts read and measured: seconds, memory, and the ratio to parsing the same bytes as JSON.
+
+    python benchmarks/bench_evidence.py [FOLDER] [--rounds N] [--copies N]
+
+What is timed, after start-up, on one core: finding the format, reading, commits, builds, evaluations, states and kinds
+of commits. CPU seconds, the least of some rounds, since a busy machine takes its share of the rest. Targets: at most
+0.6 s for the 21 and 300 MB; copies cost in proportion. The exit code is 1 when one is missed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import orjson
+
+from loopscope.evidence.artifact.scope import scope_of
+from loopscope.evidence.artifact.states import Findings, track
+from loopscope.evidence.artifact.timeline import commit_changes
+from loopscope.evidence.shell.builds import find_builds
+from loopscope.evidence.shell.calls import shell_calls
+from loopscope.evidence.shell.commit_kinds import classify
+from loopscope.evidence.shell.commits import find_commits
+from loopscope.evidence.shell.evaluations import find_evaluations
+from loopscope.evidence.shell.parse import parse
+from loopscope.evidence.shell.rules import rules_for, task_rules
+from loopscope.evidence.shell.signatures import signatures
+from loopscope.transcripts import formats
+from loopscope.transcripts.canonical import Role
+
+PUBLIC = Path(__file__).parents[2] / "shared/data/trajectories"
+MOST_SEC = 0.6
+MOST_MB = 300
+MOST_GROWTH = 1.15
+"""Times what copies cost in proportion."""
+
+
+def analyse(path: Path) -> int:
+    """All findings of one file; how many there are."""
+    [transcript] = formats.read(path)
+    calls = transcript.calls_of()
+    shells = shell_calls(calls, transcript.source.cwd)
+    scope = scope_of(transcript)
+    instruction = next((item.text for item in transcript.messages if item.role is Role.USER), "")
+    rules = rules_for(transcript.source.task, instruction)
+    commits, builds = find_commits(shells), find_builds(shells, scope)
+    evaluations = find_evaluations(shells, rules, builds)
+    timeline = track(calls, shells, scope, Findings(commits, builds, evaluations, rules))
+    changed = commit_changes(timeline, [(item.position, item.order) for item in commits if item.happened is not False])
+    unknown = (None, None)
+    kinds = classify(
+        commits,
+        lambda item: changed.get((item.position, item.order), unknown)[0],
+        lambda item: changed.get((item.position, item.order), unknown)[1],
+    )
+    return len(kinds) + len(builds) + len(evaluations) + len(timeline.changes)
+
+
+def least(rounds: int, work: Callable[[], object]) -> float:
+    """CPU seconds of the quickest of some rounds, none of which profits from the one before."""
+    found = []
+    for _ in range(rounds):
+        parse.cache_clear()
+        started = time.process_time()
+        work()
+        found.append(time.process_time() - started)
+    return min(found)
+
+
+def analyse_all(paths: Sequence[Path], copies: int) -> None:
+    """Analyse some files, each some times, the caches emptied between copies."""
+    for _ in range(copies):
+        parse.cache_clear()
+        for path in paths:
+            analyse(path)
+
+
+def main() -> None:
+    """Measure, print, judge."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("folder", type=Path, nargs="?", default=PUBLIC)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--copies", type=int, default=4)
+    given = parser.parse_args()
+    paths = sorted(given.folder.glob("*.json"))
+    if not paths:
+        sys.exit(f"bench_evidence: no transcripts in {given.folder}; give the folder with them")
+    task_rules(), signatures(), parse("true")
+    size = sum(path.stat().st_size for path in paths)
+    plain = least(given.rounds, lambda: [orjson.loads(path.read_bytes()) for path in paths])
+    reading = least(given.rounds, lambda: [list(formats.read(path)) for path in paths])
+    all_of_it = least(given.rounds, lambda: analyse_all(paths, 1))
+    copied = least(1, lambda: analyse_all(paths, given.copies)) / given.copies
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(f"{len(paths)} files, {size / 1e6:.1f} MB")
+    print(f"plain JSON      {plain:.3f} s")
+    print(f"reading         {reading:.3f} s, {reading / plain:.1f} times plain JSON")
+    print(f"all of it       {all_of_it:.3f} s, {all_of_it / plain:.1f} times plain JSON (target {MOST_SEC} s)")
+    print(f"each of {given.copies} copies {copied:.3f} s")
+    print(f"memory          {memory:.0f} MB at most (target {MOST_MB} MB)")
+    missed = all_of_it > MOST_SEC or memory > MOST_MB or copied > all_of_it * MOST_GROWTH
+    sys.exit(1 if missed else 0)
+
+
+if __name__ == "__main__":
+    main()
