@@ -89,6 +89,16 @@ def test_a_commit_that_nothing_confirms_and_a_log_in_two_branches_are_at_most_in
     assert "no single line of time" in found.warnings[0]
 
 
+def test_a_repository_that_begins_behind_its_own_commits_shows_that_the_order_is_not_that_of_time():
+    scored = EDIT, build(), bench("10"), ONE
+    found = evidence(*scored, INITIAL)
+    assert (found.order_checked, found.checkpoints[0].grade) == (False, Grade.INFERRED)
+    assert "behind others" in found.warnings[0]
+    anew = evidence(*scored, bash("rm -rf .git && git init", "Initialized"), INITIAL)
+    assert (anew.order_checked, anew.checkpoints[0].grade) == (True, Grade.CONFIRMED)
+    assert evidence(INITIAL, *scored).order_checked
+
+
 @pytest.mark.parametrize(
     ("made", "delivered", "score", "reason"),
     [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
 from loopscope.evidence.artifact.scope import ArtifactScope, instruction_of, scope_of
@@ -13,6 +14,7 @@ from loopscope.evidence.segments import segments
 from loopscope.evidence.shell.builds import Outcome
 from loopscope.evidence.shell.commit_kinds import CommitKind, classify
 from loopscope.evidence.shell.commit_types import CommitFailure, CommitFinding, Confirmation
+from loopscope.evidence.shell.git import git_call
 from loopscope.evidence.shell.rules import rules_for
 from loopscope.evidence.subagents import anchors
 from loopscope.evidence.support import support
@@ -59,6 +61,8 @@ def seen_in_transcript(
     for thread in threads[1:]:
         if places.get(thread.name) is not None:
             commits += _commits(thread, scope, followed=False)
+    early = _root_behind_others(main)
+    warnings += [early] if early else []
     warnings += peeking(main.shells, [commit.sha for commit in commits if commit.hash_shown])
     changes = main.timeline.changes
     return Seen(
@@ -71,7 +75,7 @@ def seen_in_transcript(
         start=state_name(0) if followed else None,
         last=state_name(changes[-1].state if changes else 0) if followed else None,
         last_certain=shaken is None,
-        order_checked=not transcript.branched,
+        order_checked=not transcript.branched and not early,
         warnings=tuple(warnings),
         subagents=places,
     )
@@ -167,6 +171,28 @@ def _thread_builds(thread: Thread, timeline: Timeline | None) -> Iterator[BuildS
             counted=not item.scratch and status is not BuildStatus.ENVIRONMENT_FAILURE,
             state=state_name(state.state) if state is not None and not item.scratch else None,
         )
+
+
+def _root_behind_others(main: Thread) -> str:
+    """Why the log's order cannot be that of time: a repository begins behind commits, and nobody made it anew."""
+    before: int | None = None
+    for item in main.commits:
+        if item.root and before is not None:
+            made_anew = any(
+                git.verb in ("init", "clone", "worktree") or git.has("--orphan")
+                for shell in main.shells[bisect_left(main.shells, before, key=lambda shell: shell.position) :]
+                if shell.position <= item.position
+                for command in shell.script.commands
+                if (git := git_call(command)) is not None
+            )
+            if not made_anew:
+                return (
+                    f"message {item.index} makes the first commit of a repository, behind others, and nothing made one "
+                    "anew: the log is no single line of time; no score is better than inferred"
+                )
+        if item.confirmation is Confirmation.OUTPUT and not item.amend:
+            before = item.position
+    return ""
 
 
 def _shaken(children: Sequence[Thread], places: dict[str, int | None]) -> int | None:
