@@ -217,7 +217,8 @@ def _marks(row: CheckpointRow) -> tuple[tuple[str, str], ...]:
     if row.initial:
         marks.append(("initial", "initial state"))
     if row.ambiguous_initial:
-        marks.append(("initial", "initial state, not quite as prepared"))
+        known = "not quite as prepared" if row.source != "transcript" else "or not: nothing tells"
+        marks.append(("initial", f"initial state, {known}"))
     if not row.canonical:
         marks.append(("removed", "not counted"))
     if row.is_dip_start:
