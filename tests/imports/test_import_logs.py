@@ -13,7 +13,9 @@ from whole_study import snapshot, whole_study
 from loopscope.imports import Options, Report, import_logs
 from loopscope.models import ImportedStudy, RunStatus
 from loopscope.records import RecordError, StudyError, StudyStore, read_model
+from loopscope.records.archive import export_study
 from loopscope.records.finding import Severity
+from loopscope.records.importing import import_study
 from loopscope.records.settled import settled
 from loopscope.records.verify import verify_study
 from loopscope.tasks.copying import tree_hash
@@ -339,6 +341,16 @@ def test_an_evaluator_is_checked_and_kept(tmp_path: Path) -> None:
         import_logs([log], tmp_path / "s", Options(evaluators=(file,)))
     assert kept.read_text() == EVALUATOR
     assert findings(tmp_path / "s") == []
+
+
+def test_such_a_study_goes_through_an_archive(tmp_path: Path) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text(EVALUATOR)
+    import_logs([page_log(tmp_path / "a.json")], tmp_path / "s", Options(evaluators=(file,)))
+    archive = export_study(StudyStore.open(tmp_path / "s"), tmp_path / "x", tree_hash).file
+    taken = import_study(archive, tmp_path / "again", tree_hash, max_bytes=1 << 30)
+    assert (taken.index.study, taken.check.whole) == ("s", True)
+    assert snapshot(tmp_path / "again") == snapshot(tmp_path / "s")
 
 
 @pytest.mark.parametrize(("change", "said"), [("direction: up", "direction"), ("task: ../t", "task")])
