@@ -1,0 +1,115 @@
+"""How sure the numbers are: intervals, comparisons, rankings, and where the spread comes from.
+
+| call | gives |
+|---|---|
+| `panel(runs, categories)` | `Panel`: the scores of a study, checked |
+| `level_of(panel, model, estimator, category, settings)` | `Interval` of avg@k or best@k |
+| `difference`, `differences` | `Difference`: interval, test, signs, effect, verdict; a family of them with adjusted p |
+| `resample(panel, ...)` -> `ranking(draws)` | `Ranking`: how often each place, and each pair's order |
+| `over_seeds`, `over_best`, `over_tasks`, `without_category`, `agreement` | `Stability` of an order, Kendall's tau |
+| `components(scores, categories)` | `Components`: task, seed, verification variance |
+| `noise_dips`, `confidence_of_dip`, `pooled_sd` | dips that noise alone would make, how sure one is |
+| `missing_bounds`, `missing_bounds_of_difference`, `range_bounds`, `rank_range` | what missing scores could change |
+| `plan_of(panel, a, b)` -> `power_of(plan)` | `Power`: detectable difference; seeds or tasks that halve it, the price |
+| `sign_flips`, `label_shuffles`, `sign_test`, `adjusted` | the tests and corrections alone |
+
+Pure and seeded: the same numbers in, the same out. Floats here, unlike the measures themselves, whose exact values they
+are made of. `docs/statistics.md` has every formula with its source and what the intervals cover in simulation.
+"""
+
+from loopscope.measures.uncertainty.cells import AVG, Estimator
+from loopscope.measures.uncertainty.components import Component, Components, components
+from loopscope.measures.uncertainty.differences import (
+    NO_EVIDENCE,
+    Difference,
+    Effect,
+    Pairing,
+    difference,
+    differences,
+    verdict,
+)
+from loopscope.measures.uncertainty.dips import DipConfidence, NoiseDips, confidence_of_dip, noise_dips, pooled_sd
+from loopscope.measures.uncertainty.interval import UNIT, Bounds, Interval, Method, Reading
+from loopscope.measures.uncertainty.levels import Settings, level_of
+from loopscope.measures.uncertainty.missing import (
+    MissingBounds,
+    missing_bounds,
+    missing_bounds_of_difference,
+    range_bounds,
+    rank_range,
+)
+from loopscope.measures.uncertainty.multiplicity import Correction, adjusted
+from loopscope.measures.uncertainty.panel import Panel, Run, panel
+from loopscope.measures.uncertainty.permutation import Signs, TestResult, label_shuffles, sign_flips, sign_test
+from loopscope.measures.uncertainty.power import Change, Plan, Power, plan_of, power_of
+from loopscope.measures.uncertainty.rankings import (
+    Ranking,
+    Stability,
+    agreement,
+    kendall_tau,
+    over_best,
+    over_seeds,
+    over_tasks,
+    ranking,
+    without_category,
+)
+from loopscope.measures.uncertainty.resampling import DRAWS, Draws, resample
+
+__all__ = [
+    "AVG",
+    "DRAWS",
+    "NO_EVIDENCE",
+    "UNIT",
+    "Bounds",
+    "Change",
+    "Component",
+    "Components",
+    "Correction",
+    "Difference",
+    "DipConfidence",
+    "Draws",
+    "Effect",
+    "Estimator",
+    "Interval",
+    "Method",
+    "MissingBounds",
+    "NoiseDips",
+    "Pairing",
+    "Panel",
+    "Plan",
+    "Power",
+    "Ranking",
+    "Reading",
+    "Run",
+    "Settings",
+    "Signs",
+    "Stability",
+    "TestResult",
+    "adjusted",
+    "agreement",
+    "components",
+    "confidence_of_dip",
+    "difference",
+    "differences",
+    "kendall_tau",
+    "label_shuffles",
+    "level_of",
+    "missing_bounds",
+    "missing_bounds_of_difference",
+    "noise_dips",
+    "over_best",
+    "over_seeds",
+    "over_tasks",
+    "panel",
+    "plan_of",
+    "pooled_sd",
+    "power_of",
+    "range_bounds",
+    "rank_range",
+    "ranking",
+    "resample",
+    "sign_flips",
+    "sign_test",
+    "verdict",
+    "without_category",
+]
