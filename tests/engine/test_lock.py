@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from toy_study import write_task
@@ -118,6 +119,17 @@ def test_who_makes_others_wait_long_is_named_once(tmp_path, monkeypatch):
                 assert len(told) == 1 and f"held by process {other.pid} of " in told[0] and str(tmp_path) in told[0]
 
     asyncio.run(wait())
+
+
+def test_where_no_locks_are_shown_nobody_is_named(tmp_path, monkeypatch):
+    """And the wait goes on: some kernels have no /proc/locks."""
+
+    def hidden(path: Path) -> str:
+        raise FileNotFoundError(path)
+
+    with (tmp_path / "file").open("w") as file:
+        monkeypatch.setattr(lock.Path, "read_text", hidden)
+        assert lock.holders(file.fileno()) == []
 
 
 def test_a_baseline_does_not_disturb_what_measures_time(tmp_path, monkeypatch):

@@ -104,6 +104,7 @@ def test_a_task_that_says_nothing_is_given_what_is_counted_for_it(study, monkeyp
     assert found.rollout("toy", run_plan.agent, run_plan.kind).disk_bytes == max((mb << 20) + out, 2 * out)
     assert found.verification("toy", 5 << 20).disk_bytes == (mb + 10) << 20
     assert found.verification("toy", None).disk_bytes == (mb << 20) + 2 * out
+    assert found.most_committed_bytes("toy") == 8 << 30, "what is free decides no verdict"
 
 
 @pytest.mark.sandbox

@@ -15,7 +15,7 @@ from virtual_time import Deadlock, run_virtual
 
 from loopscope.engine.needs import Capacity, Need
 from loopscope.engine.providers import CLOSED_AFTER, DOWN_AFTER, MAX_PAUSE_SEC, Provider, Refusal
-from loopscope.engine.scheduler import MAX_OVERTAKEN, MAX_TRIES, Job, Scheduler
+from loopscope.engine.scheduler import LOOKAHEAD, MAX_OVERTAKEN, MAX_TRIES, Job, Scheduler
 from loopscope.engine.turns import evenly, fair_order
 from loopscope.records.studyfile import NoRoomError
 
@@ -336,6 +336,15 @@ def test_no_room_on_the_disk_waits_for_what_runs_and_then_says_what_to_free(tmp_
     assert str(caught.value).startswith(said) and "4 units wait for it" in str(caught.value)
     assert study.done == study.units[4:], "what fits need not wait for what does not"
     assert len(study.told) == 1 and study.told[0].startswith(said)
+
+
+def test_many_units_without_room_are_told_of_in_one_line(tmp_path):
+    capacity = Capacity(places=2, folder=tmp_path, free_bytes=lambda _: 10)
+    units = [unit(seed, seconds=1, seed=seed % 3, disk_bytes=11) for seed in range(3 * LOOKAHEAD)]
+    study = Study(capacity, units)
+    with pytest.raises(NoRoomError, match=f"{len(units)} units wait"):
+        run_virtual(study.run())
+    assert (len(study.told), study.done) == (1, [])
 
 
 def test_what_a_full_disk_left_out_of_an_early_round_does_not_hold_the_later_ones(tmp_path):

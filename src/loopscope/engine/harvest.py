@@ -20,7 +20,7 @@ from loopscope.sandbox.export import LimitsFile, too_large_mark
 WORKSPACE = "loopscope-workspace.tar"
 LIMITS = "loopscope-limits.json"
 MAX_WORKSPACE_BYTES = 8 << 30
-"""Of the tar. Our sandbox gives at most twice what it may hold, and less than this."""
+"""Of the tar. Of our sandbox also at most twice what it may hold."""
 _REMOTE_TAR = "/tmp/.loopscope-workspace.tar"  # noqa: S108  # inside the sandbox
 _KILL_ALL = "for i in 1 2 3 4 5; do kill -9 -1 2>/dev/null; sleep 0.05; done; true"
 

@@ -149,7 +149,7 @@ class Needs:
         Args:
             state_bytes: size of the state's tar; None where it is not known.
         """
-        state = self.harvest_bytes(task) if state_bytes is None else state_bytes
+        state = harvest_bytes(self._sandbox_mb(task) << 20) if state_bytes is None else state_bytes
         disk = (self._sandbox_mb(task) << 20) + 2 * state if self._here else 0  # its tar, and its place in the sandbox
         return Need(self._cpus(task), disk, None, task)
 
@@ -160,9 +160,13 @@ class Needs:
         """MiB that a task's sandbox may write, as the task or else our sandbox says; None: neither does."""
         return self._resources(task)[1] or (self._default_mb if self._spec.environment.type == "local" else None)
 
-    def harvest_bytes(self, task: str) -> int:
-        """The most that comes out of a task's sandbox as a tar."""
-        return harvest_bytes(self._sandbox_mb(task) << 20)
+    def most_committed_bytes(self, task: str) -> int:
+        """The most that a commit's tree is taken to hold: as much as comes out of a sandbox that has all its room.
+
+        It decides a verdict, so what is free now has no part in it.
+        """
+        stated = self._resources(task)[1] if self._spec.environment.type == "local" else None
+        return harvest_bytes((stated or DEFAULT_MB) << 20)
 
     def _sandbox_mb(self, task: str) -> int:
         return self._resources(task)[1] or self._default_mb

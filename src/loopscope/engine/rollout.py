@@ -91,7 +91,6 @@ async def run_rollout(plan: Plan, run: RunPlan, tell: Tell = nobody, storage_mb:
 
     `tell` hears of a long wait for the machine; `storage_mb`: what our sandbox may write, in the place of the task's.
 
-
     Raises only for faults of this machine (disk full) and on cancellation; what goes wrong in the trial is recorded.
     """
     agent = _agent_config(plan, run)

@@ -55,7 +55,7 @@ class Scheduler[Unit, Result]:
         providers: by name; jobs of a provider that is not in it are not held back for it.
         answer: what a result tells of the model's provider; a unit that was turned away is tried again.
         finished: called once per unit with its last result; never for units whose provider closed before their turn.
-        tell: called with one line whenever a provider's share changes.
+        tell: called with one line whenever a provider's share changes, and when jobs are left out for want of room.
     """
 
     def __init__(
@@ -158,15 +158,16 @@ class Scheduler[Unit, Result]:
         for entry in chosen:
             self._waiting.remove(entry)
         if passed and not self._running:  # nothing that ends could make room: the others need not wait for it
-            self._leave_out(passed)
-            return self._admitted()
+            self._leave_out(min(entry.job.need.disk_bytes for entry in passed))
         return chosen
 
-    def _leave_out(self, entries: Sequence[_Waiting[Unit]]) -> None:
-        self._tell(str(self._capacity.shortage([entry.job.need for entry in entries])))
-        self._left_out += entries
-        for entry in entries:
-            self._waiting.remove(entry)
+    def _leave_out(self, disk_bytes: int) -> None:
+        """Give up all that needs so much or more; then there is another choice to be made."""
+        out = [entry for entry in self._waiting if entry.job.need.disk_bytes >= disk_bytes]
+        self._waiting = [entry for entry in self._waiting if entry.job.need.disk_bytes < disk_bytes]
+        self._left_out += out
+        self._tell(str(self._capacity.shortage([entry.job.need for entry in out])))
+        self._changed.set()
 
     def _last_round(self) -> int:
         """The round up to which units may start: the earliest that has one waiting. Who waits for a provider that has

@@ -195,7 +195,7 @@ class Scorer:
         scratch = scratch_name(self._store.path / "verify")
         scratch.mkdir()
         try:
-            state = await to_its_end(build_state, unit, scratch, self._needs.harvest_bytes(unit.task.info.name))
+            state = await to_its_end(build_state, unit, scratch, self._needs.most_committed_bytes(unit.task.info.name))
             while True:
                 found = await self._verifications.of(unit, state, scratch / str(len(done)))
                 is_error = found.status is VerificationStatus.ERROR

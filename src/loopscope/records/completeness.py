@@ -13,7 +13,6 @@ from loopscope.records.store import FINAL
 _NOT_REPEATED = frozenset({VerificationStatus.TIMEOUT, VerificationStatus.UNREPLAYABLE})
 """What hangs costs its whole deadline each time, and a state that cannot be replayed stays so."""
 
-
 MAX_ERRORS = 10
 """When the environment failed so many verifications of a state in a row, no start tries by itself again."""
 GIVEN_UP = "given_up"
@@ -22,7 +21,7 @@ GIVEN_UP = "given_up"
 
 def is_given_up(statuses: Sequence[VerificationStatus]) -> bool:
     """Whether the environment failed all of the last `MAX_ERRORS` verifications of a state."""
-    return statuses[-MAX_ERRORS:] == [VerificationStatus.ERROR] * MAX_ERRORS
+    return list(statuses[-MAX_ERRORS:]) == [VerificationStatus.ERROR] * MAX_ERRORS
 
 
 def end_without_reward(statuses: Sequence[VerificationStatus]) -> str:
