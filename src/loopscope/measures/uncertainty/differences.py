@@ -14,7 +14,14 @@ from loopscope.measures.uncertainty.interval import Interval
 from loopscope.measures.uncertainty.levels import DEFAULT, Settings, TaskNumbers, mean_of
 from loopscope.measures.uncertainty.multiplicity import Correction, adjusted
 from loopscope.measures.uncertainty.panel import Floats, Panel, observed
-from loopscope.measures.uncertainty.permutation import Signs, TestResult, label_shuffles, sign_flips, sign_test
+from loopscope.measures.uncertainty.permutation import (
+    Signs,
+    TestResult,
+    label_shuffles,
+    pair_flips,
+    sign_flips,
+    sign_test,
+)
 
 type Pairing = Literal["task", "seed"]
 """Task: the models share tasks, and their seeds are their own. Seed: runs of one name are a pair, as two arms of one
@@ -42,8 +49,7 @@ class Difference:
     second: str
     interval: Interval
     test: TestResult | None
-    """Sign flips (random tasks) or shuffled labels (fixed tasks); None for best@k over fixed tasks, and without a task
-    that both have."""
+    """Sign flips (random tasks); shuffled labels or swapped pairs (fixed tasks). None without a task that both have."""
     signs: Signs
     effect: Effect | None
     p_adjusted: float | None
@@ -73,13 +79,10 @@ def difference(
     interval = mean_of(numbers, replace(settings, bounds=spread))
     if settings.reading == "random tasks":
         test = sign_flips(numbers.values, settings.draws, settings.seed)
-    elif estimator.best is None and pairing == "task":
-        test = label_shuffles(one, other, settings.draws, settings.seed)
-    elif estimator.best is None:
-        apart = one - other
-        test = sign_flips((apart / observed(apart)[:, None].clip(min=1)).ravel(), settings.draws, settings.seed)
+    elif pairing == "task":
+        test = label_shuffles(one, other, settings.draws, settings.seed, estimator)
     else:
-        test = None
+        test = pair_flips(one, other, settings.draws, settings.seed, estimator)
     found = Difference(
         first,
         second,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from loopscope.measures.uncertainty.distributions import t_quantile
@@ -16,7 +16,11 @@ type Bounds = tuple[float, float] | None
 
 UNIT: Bounds = (0.0, 1.0)
 FEW_TASKS = 8
-"""Below so many tasks the guard says what was seen by simulation: coverage can be some points under nominal."""
+"""Below so many tasks the guard says that clusters are few: what is rare among tasks was then probably not seen."""
+SATURATED = 0.5
+"""Share of tasks at one bound from which the spread of the others is not trusted alone."""
+COINS_PER_TASK = 5
+"""A saturated task then counts for at most so many coins; chosen by simulation, on the wide side."""
 
 
 @dataclass(frozen=True)
@@ -107,3 +111,14 @@ def unseen_interval(moments: Moments, level: float, bounds: tuple[float, float])
         moments.estimate - unseen * (moments.estimate - bounds[0]),
         moments.estimate + unseen * (bounds[1] - moments.estimate),
     )
+
+
+def saturated(moments: Moments, bounds: tuple[float, float]) -> Moments:
+    """Where most tasks stand at a bound: a standard error no smaller than that of `COINS_PER_TASK` coins per task.
+
+    The few others then carry the whole spread, and a rare failure that was not drawn makes it far too small.
+    """
+    a, b = bounds
+    p = (moments.estimate - a) / (b - a)
+    floor = (b - a) * math.sqrt(max(0.0, p * (1 - p)) / (COINS_PER_TASK * moments.units))
+    return replace(moments, se=max(moments.se, floor)) if moments.se else moments

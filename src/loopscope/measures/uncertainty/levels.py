@@ -10,6 +10,7 @@ from loopscope.measures.uncertainty.cells import AVG, Estimator, cell_values, se
 from loopscope.measures.uncertainty.clustered import seed_moments, strata, task_moments
 from loopscope.measures.uncertainty.interval import (
     FEW_TASKS,
+    SATURATED,
     UNIT,
     Bounds,
     Interval,
@@ -17,6 +18,7 @@ from loopscope.measures.uncertainty.interval import (
     Moments,
     Reading,
     check_level,
+    saturated,
     score_interval,
     t_interval,
 )
@@ -134,6 +136,8 @@ def _ends(
     if moments.se == 0:
         return (None, None) if bounds is None else ("score", score_interval(moments, settings.level, bounds))
     if method == "score" and bounds is not None:
+        if settings.reading == "random tasks" and _at_bound(values, bounds):
+            moments = saturated(moments, bounds)
         return method, score_interval(moments, settings.level, bounds)
     if method == "t":
         low, high = t_interval(moments, settings.level)
@@ -142,6 +146,12 @@ def _ends(
     if method == "percentile":
         return method, percentile_interval(draws, moments, settings.level)
     return method, bca_interval(draws, moments, settings.level, jackknife(values, labels))
+
+
+def _at_bound(values: Floats, bounds: tuple[float, float]) -> int:
+    """How many tasks stand at the fuller bound, where that is enough of them to matter; else 0."""
+    most = max(int((values <= bounds[0]).sum()), int((values >= bounds[1]).sum()))
+    return most if most >= SATURATED * len(values) else 0
 
 
 def _guards(numbers: TaskNumbers, settings: Settings, moments: Moments | None, method: Method | None) -> list[str]:
@@ -165,6 +175,9 @@ def _guards(numbers: TaskNumbers, settings: Settings, moments: Moments | None, m
         )
         reach = "the interval is what so few can leave unseen" if method else "without bounds there is no interval"
         found.append(f"no {what}: {reach}")
+    widened = method == "score" and settings.reading == "random tasks" and moments is not None and moments.se > 0
+    if widened and settings.bounds is not None and (most := _at_bound(numbers.values[there], settings.bounds)):
+        found.append(f"{most} of {n} tasks stand at a bound: rare exceptions may be unseen, the interval is widened")
     if settings.bounds is not None and not (
         settings.bounds[0] <= np.nanmin(numbers.values) <= np.nanmax(numbers.values) <= settings.bounds[1]
     ):

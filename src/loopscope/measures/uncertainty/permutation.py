@@ -8,8 +8,9 @@ from itertools import combinations
 
 import numpy as np
 
+from loopscope.measures.uncertainty.cells import AVG, Estimator, cell_values
 from loopscope.measures.uncertainty.distributions import binomial_two_sided
-from loopscope.measures.uncertainty.panel import Floats, observed
+from loopscope.measures.uncertainty.panel import Floats, Ints, observed
 
 EXACT_UP_TO = 14
 """Tasks up to which all 2^n signs are listed (16,384); beyond, drawn."""
@@ -61,13 +62,16 @@ def sign_flips(differences: Floats, draws: int, seed: int) -> TestResult | None:
     return TestResult(_drawn(sums, float(values.sum())), max(least, 1 / (draws + 1)), False)
 
 
-def label_shuffles(first: Floats, second: Floats, draws: int, seed: int) -> TestResult | None:
+def label_shuffles(
+    first: Floats, second: Floats, draws: int, seed: int, estimator: Estimator = AVG
+) -> TestResult | None:
     """Permutes which model a run was of, within each task: for fixed tasks. None where no task has runs of both.
 
-    `first`, `second`: (task, seed), NaN where missing. The statistic is the mean over tasks of the difference of means.
-    With one seed each this is `sign_flips`. Drawn, (hits + 1)/(draws + 1).
+    `first`, `second`: (task, seed), NaN where missing. The statistic is the mean over tasks of the difference of their
+    numbers. Drawn, (hits + 1)/(draws + 1).
     """
-    both = (observed(first) > 0) & (observed(second) > 0)
+    least = estimator.best or 1
+    both = (observed(first) >= least) & (observed(second) >= least)
     if not both.any():
         return None
     rng = np.random.default_rng(seed)
@@ -76,10 +80,31 @@ def label_shuffles(first: Floats, second: Floats, draws: int, seed: int) -> Test
         one, other = one[~np.isnan(one)], other[~np.isnan(other)]
         pool, n = np.concatenate([one, other]), len(one)
         ways *= min(math.comb(len(pool), n), 10**9)
-        sums = _sums_of_some(pool, n, draws, rng)
-        total += sums / n - (pool.sum() - sums) / (len(pool) - n)
-        statistic += float(one.mean() - other.mean())
+        shares, picked = _ways_to_share(len(pool), n, draws, rng)
+        total += _apart(pool[shares], n, estimator)[picked]
+        statistic += float(_apart(pool[None], n, estimator)[0])
     return TestResult(_drawn(total, statistic), max(2 / ways, 1 / (draws + 1)), False)
+
+
+def pair_flips(first: Floats, second: Floats, draws: int, seed: int, estimator: Estimator = AVG) -> TestResult | None:
+    """Swaps the two runs of a pair, for fixed tasks whose runs are paired by seed. None where no task has a pair.
+
+    `first`, `second`: (task, seed); a pair with a missing side is left out. Drawn, (hits + 1)/(draws + 1).
+    """
+    paired = ~np.isnan(first) & ~np.isnan(second)
+    enough = paired.sum(axis=1) >= (estimator.best or 1)
+    if not enough.any():
+        return None
+    rng = np.random.default_rng(seed)
+    total, statistic, pairs = np.zeros(draws), 0.0, 0
+    for one, other, there in zip(first[enough], second[enough], paired[enough], strict=True):
+        both = np.stack([one[there], other[there]], axis=1)
+        swapped = rng.integers(0, 2, (draws, len(both)), dtype=np.int8)[:, :, None] ^ np.array([0, 1], dtype=np.int8)
+        drawn = np.take_along_axis(np.broadcast_to(both, (draws, *both.shape)), swapped.astype(np.intp), axis=2)
+        total += _apart(np.concatenate([drawn[:, :, 0], drawn[:, :, 1]], axis=1), len(both), estimator)
+        statistic += float(_apart(np.concatenate([both[:, 0], both[:, 1]])[None], len(both), estimator)[0])
+        pairs += len(both)
+    return TestResult(_drawn(total, statistic), max(2.0 ** (1 - pairs), 1 / (draws + 1)), False)
 
 
 def sign_test(differences: Floats, tie: float = 0.0) -> Signs:
@@ -104,11 +129,17 @@ def _drawn(sums: Floats, statistic: float) -> float:
     return (_as_far(sums, statistic) + 1) / (len(sums) + 1)
 
 
-def _sums_of_some(pool: Floats, n: int, draws: int, rng: np.random.Generator) -> Floats:
-    """Sums of n random ones of the pool; where there are few choices (20 for 3 of 6) they are listed and drawn from."""
-    choices = math.comb(len(pool), n)
-    if choices <= _LISTED:
-        sums = np.array([sum(some) for some in combinations(pool.tolist(), n)])
-        return np.asarray(sums[rng.integers(0, choices, draws)])
-    chosen = np.argpartition(rng.random((draws, len(pool))), n - 1, axis=1)[:, :n]
-    return np.asarray(pool[chosen].sum(axis=1))
+def _ways_to_share(size: int, n: int, draws: int, rng: np.random.Generator) -> tuple[Ints, Ints]:
+    """Orders of the pool whose first n are the first model's, and which of them each draw takes.
+
+    Where there are few (20 for 3 of 6) they are listed once and drawn from.
+    """
+    if math.comb(size, n) > _LISTED:
+        return np.argsort(rng.random((draws, size)), axis=1), np.arange(draws)
+    orders = np.array([[*some, *(i for i in range(size) if i not in some)] for some in combinations(range(size), n)])
+    return orders, rng.integers(0, len(orders), draws)
+
+
+def _apart(shared: Floats, n: int, estimator: Estimator) -> Floats:
+    """Number of the first n less that of the others, row by row."""
+    return cell_values(np.sort(shared[:, :n]), estimator) - cell_values(np.sort(shared[:, n:]), estimator)
