@@ -17,7 +17,7 @@ from loopscope.models import (
     VerificationStatus,
 )
 from loopscope.records import FINAL, read_model
-from loopscope.records.completeness import wanting
+from loopscope.records.completeness import WAS_GIVEN_UP, wanting
 
 OK, TIMEOUT, ERROR = VerificationStatus.OK, VerificationStatus.TIMEOUT, VerificationStatus.ERROR
 
@@ -46,6 +46,9 @@ def lack(*done: tuple[VerificationStatus, float], timed: bool = False, multiplie
         ([(OK, 10)], True, 1, "was verified 1 of 3 times"),
         ([(OK, 10)] * 3, True, 1, None),
         ([(OK, 10), (ERROR, 10)], True, 1, "was not verified: the environment failed"),
+        ([(ERROR, 10)] * 9, False, 1, "was not verified: the environment failed"),
+        ([(OK, 10), *[(ERROR, 10)] * 10], True, 1, WAS_GIVEN_UP),
+        ([(OK, 10), *[(ERROR, 10)] * 10], False, 1, None),
         ([(TIMEOUT, 10)], True, 1, None),
         ([(TIMEOUT, 10)], False, 2, "met a deadline that has grown since"),
         ([(OK, 10)], False, 2, None),

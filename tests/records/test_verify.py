@@ -15,9 +15,19 @@ from study_v1 import unpack
 from whole_study import ODD, snapshot, whole_study
 
 from loopscope.analysis.build import analyze
-from loopscope.models import Manifest, Part, PreparedTask, RunEvidence, RunRecord, StateScore, StudyLock
+from loopscope.models import (
+    Manifest,
+    Part,
+    PreparedTask,
+    RunEvidence,
+    RunRecord,
+    StateScore,
+    StudyLock,
+    VerificationStatus,
+)
 from loopscope.models.unit import UnitFile
 from loopscope.records import RecordError, StudyStore, read_model, write_model
+from loopscope.records.completeness import MAX_ERRORS, WAS_GIVEN_UP
 from loopscope.records.finding import Severity, StudyCheck
 from loopscope.records.manifest import removal
 from loopscope.records.tree import name_of, spell
@@ -239,6 +249,16 @@ def test_missing_scores_are_told_by_state(study):
     (finding,) = check(study).findings
     assert (finding.place, finding.severity) == (f"{RUN}/scores/final.json", Severity.INCOMPLETE)
     assert "loopscope score" in finding.remedy
+
+
+def test_what_was_given_up_names_the_command_that_tries_it_again(study):
+    path = study / RUN / "scores/final.json"
+    score = read_model(path, StateScore)
+    error = {"status": VerificationStatus.ERROR, "reward": None}
+    failed = score.verifications[0].model_copy(update=error)
+    write_model(path, score.model_copy(update={"verifications": (failed,) * MAX_ERRORS}))
+    (finding,) = check(study).of(Severity.INCOMPLETE)
+    assert (finding.what, finding.remedy) == (f"the state {WAS_GIVEN_UP}", "`loopscope score --again` does it")
 
 
 def test_leftovers_are_named_and_no_fault_unless_another_process_is_at_work(study):

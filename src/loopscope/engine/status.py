@@ -74,8 +74,8 @@ class UnitStatus(Record):
     """States to score, as far as its record tells."""
     scored: int = 0
     unscored: dict[str, int] = Field(default_factory=dict)
-    """States without a reward: `missing` (not verified), `workspace_removed` (nor can be), or by the
-    status of their last verification."""
+    """States without a reward: `missing` (not verified), `workspace_removed` (nor can be), `given_up` (the environment
+    failed it too often), or by the status of their last verification."""
     unverified: int = 0
     """States that lack verifications; some of them have a score already."""
 

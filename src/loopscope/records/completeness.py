@@ -1,6 +1,6 @@
 """Which states of a run still want a verification, by its record and its scores alone; nothing is run.
 
-Engine, status, verify and gc all go by `settles` and `is_enough`; engine and status by `is_given_up` as well.
+Engine, status, verify and gc all go by `settles`, `is_enough` and `is_given_up`.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ MAX_ERRORS = 10
 """When the environment failed so many verifications of a state in a row, no start tries by itself again."""
 GIVEN_UP = "given_up"
 """How such a state ended, beside the statuses of verifications."""
+WAS_GIVEN_UP = f"was given up: the environment failed its verification {MAX_ERRORS} times in a row"
+"""What it lacks."""
 
 
 def is_given_up(statuses: Sequence[VerificationStatus]) -> bool:
@@ -77,6 +79,8 @@ def _lack(score: StateScore, repeats: int, deadline_sec: float) -> str | None:
     settled = [v.status for v in done if settles(v.status, v.verifier_timeout_sec, deadline_sec)]
     if is_enough(settled, repeats):
         return None
+    if is_given_up([v.status for v in done]):
+        return WAS_GIVEN_UP
     if done and done[-1].status is VerificationStatus.TIMEOUT:
         return "met a deadline that has grown since"
     if not done or done[-1].status is VerificationStatus.ERROR:

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from loopscope.models import Part, PreparedTask, RunEvidence, RunRecord, RunStatus, StateScore, StudyLock, UnitFile
 from loopscope.models.seal import unseal
-from loopscope.records.completeness import wanting
+from loopscope.records.completeness import WAS_GIVEN_UP, wanting
 from loopscope.records.durable import RecordError, is_scratch, read_model, read_plain, returns_to
 from loopscope.records.finding import Finding, Severity, damaged, incomplete, note
 from loopscope.records.manifest import (
@@ -216,6 +216,8 @@ class RunCheck:
             if state not in held
         ]
         remedy = "`loopscope score` does it"
+        if any(lack == WAS_GIVEN_UP for _, lack in lacks):
+            remedy = "`loopscope score --again` does it"
         if kind_of(self._folder / "workspace.tar.zst") is None:
             remedy = "restore its workspace, which was removed on purpose, then `loopscope score`"
         for state, lack in lacks[:MOST]:
