@@ -41,8 +41,8 @@ def ranking(drawn: Draws, category: str | None = None) -> Ranking:
     able = ~np.isnan(estimates) & (~np.isnan(values)).any(axis=0)
     order = np.flatnonzero(able)[np.argsort(-estimates[able], kind="stable")]
     values = values[:, order]
-    values = values[~np.isnan(values).any(axis=1)]
     size = len(order)
+    values = values[~np.isnan(values).any(axis=1) & (size > 0)]
     rank, above = np.full((size, size), np.nan), np.full((size, size), np.nan)
     if len(values):
         better = np.stack([(values > values[:, [i]]).sum(axis=1) for i in range(size)], axis=1)
@@ -103,7 +103,7 @@ def over_seeds(panel: Panel, seeds: int, draws: int = STABILITY_DRAWS, seed: int
     chosen = np.argsort(keys, axis=3)[..., :seeds]
     drawn = np.take_along_axis(np.broadcast_to(packed, keys.shape), chosen, axis=3)
     cells = cell_values(np.sort(drawn, axis=3), AVG)
-    return _stability(f"avg of {seeds} seeds", np.nanmean(cells, axis=2), _whole(panel, AVG))
+    return _stability(f"avg of {seeds} seeds", _task_means(cells), _whole(panel, AVG))
 
 
 def over_best(panel: Panel) -> tuple[Stability, ...]:
@@ -154,7 +154,7 @@ def _whole(panel: Panel, estimator: Estimator) -> Floats:
 def _task_means(cells: Floats) -> Floats:
     there = ~np.isnan(cells)
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(np.where(there, cells, 0.0).sum(axis=1) / there.sum(axis=1))
+        return np.asarray(np.where(there, cells, 0.0).sum(axis=-1) / there.sum(axis=-1))
 
 
 def _floats(values: Mapping[str, Score], names: list[str]) -> Floats:
