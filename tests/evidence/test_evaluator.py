@@ -142,7 +142,7 @@ def test_what_is_no_mapping_or_no_yaml_is_said_so(tmp_path: Path, text: str) -> 
     (tmp_path / "e.yaml").write_text(text)
     with pytest.raises(EvaluatorError, match=r"e\.yaml"):
         load_evaluator(tmp_path / "e.yaml")
-    with pytest.raises(EvaluatorError, match="is no file"):
+    with pytest.raises(EvaluatorError, match="is no plain file"):
         load_evaluator(tmp_path)
 
 

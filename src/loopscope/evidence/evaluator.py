@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-import yaml
 from pydantic import ValidationError
 
 from loopscope.models import TaskFacts
 from loopscope.models.evaluator import Evaluator
 from loopscope.records import RecordError
 from loopscope.records.durable import explain
+from loopscope.records.yamlfile import read_mapping
 
 SHIPPED = Path(__file__).with_name("evaluators")
 MAX_FILE = 1 << 20
@@ -29,20 +29,8 @@ def load_evaluator(path: Path) -> Evaluator:
     Raises:
         EvaluatorError: it cannot be read, is not YAML, or a field does not fit.
     """
-    try:
-        if not path.is_file() or path.stat().st_size > MAX_FILE:
-            raise EvaluatorError(f"{path}: is no file of at most {MAX_FILE >> 20} MiB; an evaluator is a short text")
-        data = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise EvaluatorError(f"{path}: cannot be read: {' '.join(str(error).split())}") from None
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f" line {mark.line + 1}, column {mark.column + 1}" if mark else ""
-        raise EvaluatorError(f"{path}:{where}: not valid YAML: {getattr(error, 'problem', None) or error}") from None
-    except (ValueError, RecursionError) as error:
-        raise EvaluatorError(f"{path}: a value cannot be read: {' '.join(str(error).split())[:200]}") from None
-    if not isinstance(data, dict):
-        raise EvaluatorError(f"{path}: an evaluator is a mapping with task, metric, direction and evaluations")
+    what = "an evaluator is a mapping with task, metric, direction and evaluations"
+    data = read_mapping(path, EvaluatorError, what=what, most_bytes=MAX_FILE)
     try:
         return Evaluator.model_validate(data)
     except ValidationError as error:

@@ -6,11 +6,11 @@ import difflib
 from pathlib import Path
 from typing import ClassVar
 
-import yaml
 from pydantic import ValidationError
 
 from loopscope.models import StudySpec
 from loopscope.records.durable import explain, first_of
+from loopscope.records.yamlfile import read_mapping
 
 STUDY_FILE = "study.yaml"
 MAX_STUDY_FILE = 4 << 20
@@ -66,31 +66,12 @@ def load_study(file: Path) -> StudySpec:
     Raises:
         StudyError: not YAML, or a field does not fit; names file, line or field, and the remedy.
     """
-    if file.exists() and (not file.is_file() or file.stat().st_size > MAX_STUDY_FILE):
-        raise StudyError(
-            f"{file}: is no plain file of at most {MAX_STUDY_FILE >> 20} MiB; a study file is a short text"
-        )
-    try:
-        data = yaml.safe_load(file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise StudyError(f"{file}: cannot be read: {error}") from None
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f" line {mark.line + 1}, column {mark.column + 1}" if mark else ""
-        problem = " ".join(str(getattr(error, "problem", error)).split())
-        raise StudyError(f"{file}:{where}: not valid YAML: {problem}") from None
-    except (ValueError, RecursionError) as error:  # no date, a number of thousands of digits, nesting without end
-        raise StudyError(f"{file}: a value cannot be read: {' '.join(str(error).split())[:200]}") from None
-    if not isinstance(data, dict):
-        raise StudyError(f"{file}: a study is a mapping with name, tasks, agents and seeds; this is {_kind(data)}")
+    what = "a study is a mapping with name, tasks, agents and seeds"
+    data = read_mapping(file, StudyError, what=what, most_bytes=MAX_STUDY_FILE)
     try:
         return StudySpec.model_validate(data)
     except ValidationError as error:
         raise StudyError(f"{file}: {explain(error)}{_hint(error)}") from None
-
-
-def _kind(value: object) -> str:
-    return "empty" if value is None else f"a {type(value).__name__}"
 
 
 def _hint(error: ValidationError) -> str:
