@@ -22,7 +22,10 @@ PERIOD_USEC = 100_000
 SOCKETS_PART = 8
 """On version 1 TCP and UDP sockets may hold an eighth of the memory limit besides what counts against it."""
 
-_LEAF, _INNER = "loopscope-engine-", "inside"
+LEAF = "loopscope-engine-"
+"""Begins the name of a leaf with an engine, or with the shell it starts from; the group above hands controllers on."""
+
+_INNER = "inside"
 _GROUP = re.compile(r"loopscope-(?:engine-)?(\d+)-(\d+)(?:-[0-9a-f]+)?$")
 _SCOPE = "`systemd-run {user}--scope -p Delegate=yes loopscope ...`"
 _prepared: set[Path] = set()
@@ -90,8 +93,12 @@ def find(controller: str) -> Home | Missing:
         return Missing(controller, f"cgroups cannot be read: {exc}")
 
 
-def _scope() -> str:
-    return _SCOPE.format(user="" if os.geteuid() == 0 else "--user ")
+def _help() -> str:
+    """How to get a group that can be used."""
+    if not Path("/run/systemd/system").exists():
+        return "`loopscope doctor` says how to get a group of its own"
+    scope = _SCOPE.format(user="" if os.geteuid() == 0 else "--user ")
+    return f"{scope} gives loopscope a group of its own"
 
 
 def _on_v1(controller: str, own: Path) -> Home | Missing:
@@ -101,23 +108,24 @@ def _on_v1(controller: str, own: Path) -> Home | Missing:
 
 
 def _on_v2(controller: str, own: Path) -> Home | Missing:
-    if own.name.startswith(_LEAF):
+    if own.name.startswith(LEAF):
         base = own.parent
-        if controller in _words(base / "cgroup.subtree_control"):
+        if controller in _words(base / "cgroup.subtree_control") and _may_place(base):
             return Home(controller, 2, base)
     if controller not in _words(own / "cgroup.controllers"):
-        return Missing(controller, f"not delegated to {own}; {_scope()} brings it")
-    writable = all(os.access(own / name, os.W_OK) for name in ("", "cgroup.subtree_control", "cgroup.procs"))
-    if not writable:
-        return Missing(controller, f"{own} cannot be written; {_scope()} gives loopscope a group of its own")
+        return Missing(controller, f"not delegated to {own}; {_help()}")
+    if not (_may_place(own) and os.access(own / "cgroup.subtree_control", os.W_OK)):
+        return Missing(controller, f"{own} cannot be written; {_help()}")
     if not (own / "cgroup.type").exists():  # the root of all groups may hold processes beside groups
         return Home(controller, 2, own)
-    if others := [pid for pid in _pids(own) if not _is_ours(pid)]:
-        return Missing(
-            controller,
-            f"{own} holds other processes (pid {others[0]}); {_scope()} gives loopscope a group of its own",
-        )
+    if others := [pid for pid in _pids(own) if not is_ours(pid)]:
+        return Missing(controller, f"{own} holds other processes (pid {others[0]}); {_help()}")
     return Home(controller, 2, own, moves=True)
+
+
+def _may_place(base: Path) -> bool:
+    """Whether this process may make groups below `base` and move its own into them (the kernel asks for the latter)."""
+    return os.access(base, os.W_OK | os.X_OK) and os.access(base / "cgroup.procs", os.W_OK)
 
 
 def _words(file: Path) -> list[str]:
@@ -137,7 +145,7 @@ def _stat(pid: int) -> tuple[int, int] | None:
     return int(fields[1]), int(fields[19])
 
 
-def _is_ours(pid: int) -> bool:
+def is_ours(pid: int) -> bool:
     """Whether it is this process or one of its descendants (or gone)."""
     for _ in range(64):
         if pid == os.getpid():
@@ -163,10 +171,10 @@ def prepare(homes: Mapping[str, Home]) -> None:
             sweep(parent)
             wanted = [home for home in homes.values() if home.parent == parent and home.version == 2]
             if any(home.moves for home in wanted):
-                leaf = parent / f"{_LEAF}{_identity()}"
+                leaf = parent / f"{LEAF}{_identity()}"
                 leaf.mkdir(exist_ok=True)
                 for pid in _pids(parent):
-                    if _is_ours(pid):
+                    if is_ours(pid):
                         (leaf / "cgroup.procs").write_text(str(pid))
             for home in wanted:
                 if home.controller not in _words(parent / "cgroup.subtree_control"):
@@ -241,11 +249,12 @@ def settings(home: Home, value: int) -> list[tuple[str, str, bool]]:
     if home.controller == "pids":
         return [("pids.max", str(value), True)]
     quota = max(1000, value * PERIOD_USEC // 1000)
+    # As much weight as its processes would have had alone: beside one, a group counts as one process.
+    times = max(1, value // 1000)
     if one:
-        # As much weight as its processes would have had alone: beside one, a group counts as one process.
-        weight = ("cpu.shares", str(1024 * max(1, value // 1000)), False)
-        return [("cpu.cfs_period_us", str(PERIOD_USEC), True), ("cpu.cfs_quota_us", str(quota), True), weight]
-    return [("cpu.max", f"{quota} {PERIOD_USEC}", True)]
+        return [("cpu.cfs_period_us", str(PERIOD_USEC), True), ("cpu.cfs_quota_us", str(quota), True),
+                ("cpu.shares", str(1024 * times), False)]  # fmt: skip
+    return [("cpu.max", f"{quota} {PERIOD_USEC}", True), ("cpu.weight", str(min(10_000, 100 * times)), False)]
 
 
 CLOSED = [("cgroup.max.descendants", "1", True)]

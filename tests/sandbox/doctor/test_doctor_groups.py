@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -72,7 +73,33 @@ def test_a_shell_is_let_into_groups_of_its_own(tmp_path: Path, helper: str) -> N
     here = command.replace("/sys/fs/cgroup", f"{tmp_path}/sys/fs/cgroup")
     env = {"PATH": f"{tmp_path}/fake:/usr/bin:/bin"}
     shell = subprocess.run(["sh", "-c", f"{here}; echo $$"], env=env, capture_output=True, text=True, check=True)
-    assert (tmp_path / "sys/fs/cgroup/loopscope-1000/cgroup.procs").read_text() == shell.stdout
+    group = tmp_path / "sys/fs/cgroup/loopscope-1000"
+    assert (group / "loopscope-engine-shell/cgroup.procs").read_text() == shell.stdout
+    assert (group / "cgroup.subtree_control").read_text() == "+cpu\n"  # one write(2) for each, the last is seen here
+    files["/proc/self/cgroup"] = "0::/loopscope-1000/loopscope-engine-shell\n"
+    files["/sys/fs/cgroup/loopscope-1000/loopscope-engine-shell/cgroup.controllers"] = "cpu memory pids\n"
+    files["/sys/fs/cgroup/loopscope-1000/loopscope-engine-shell/cgroup.type"] = "domain\n"
+    assert row(made(tmp_path, files)).state is State.OK
+
+
+def test_a_group_with_others_in_it_is_not_fine(tmp_path: Path) -> None:
+    """As a container's first group is, with its shell: the command moves that one into a leaf."""
+    files = {
+        "/.dockerenv": "",
+        "/proc/self/mountinfo": OVERLAY + V2.format(mode="rw"),
+        "/proc/self/cgroup": "0::/\n",
+        "/sys/fs/cgroup/cgroup.controllers": "cpu memory pids\n",
+        "/sys/fs/cgroup/cgroup.type": "domain\n",
+        "/sys/fs/cgroup/cgroup.procs": f"{os.getpid()}\n",
+    }
+    assert row(made(tmp_path, files, uid=0)).state is State.OK
+    files["/sys/fs/cgroup/cgroup.procs"] += "1\n"
+    found = row(made(tmp_path, files, uid=0))
+    assert found.state is State.MISSING and "holds other processes, such as 1" in found.fact
+    (command,) = found.commands
+    subprocess.run(["sh", "-c", command.replace("/sys/fs/cgroup", f"{tmp_path}/sys/fs/cgroup")], check=True)
+    assert (tmp_path / "sys/fs/cgroup/loopscope-engine-shell/cgroup.procs").read_text() == "1\n"
+    assert (tmp_path / "sys/fs/cgroup/cgroup.subtree_control").read_text() == "+cpu\n"
 
 
 def test_no_groups_at_all(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import os
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from loopscope.sandbox import cgroup
 from loopscope.sandbox.doctor.distribution import distribution
@@ -31,6 +32,8 @@ class Group:
     """What stands in the way."""
     read_only: str | None = None
     """Where it is mounted, when it is mounted read-only."""
+    crowded: bool = False
+    """Of version 2, and it holds processes that are not ours: the kernel then lets it hand nothing on."""
 
 
 def own_group(machine: Machine, controller: str) -> Group | None:
@@ -49,7 +52,17 @@ def own_group(machine: Machine, controller: str) -> Group | None:
         return Group(at.version, path, False, "mounted read-only", read_only)
     if not os.access(machine.path(path), os.W_OK):
         return Group(at.version, path, False, "not writable for this user")
+    if at.version == 2 and (pid := _stranger(machine, path)) is not None:
+        return Group(2, path, False, f"our group holds other processes, such as {pid}", crowded=True)
     return Group(at.version, path, True)
+
+
+def _stranger(machine: Machine, path: str) -> int | None:
+    """A process besides ours in a group that can hand controllers on only when it holds none."""
+    if Path(path).name.startswith(cgroup.LEAF) or not machine.exists(f"{path}/cgroup.type"):
+        return None
+    pids = map(int, (machine.text(f"{path}/cgroup.procs") or "").split())
+    return next((pid for pid in pids if not cgroup.is_ours(pid)), None)
 
 
 def _read_only(mounts: str, path: str) -> str | None:
@@ -121,6 +134,9 @@ def _delegation(machine: Machine, lacking: dict[str, Group | None], outer: Surro
                 *commands,
             ]
         return "start loopscope in a group of its own:", tuple(commands)
+    crowded = [group.path for group in lacking.values() if group and group.crowded]
+    if crowded and len(crowded) == len(lacking):
+        return "let what our group holds move into one beneath it:", (_make_room(crowded[0], tuple(lacking)),)
     if outer.container:
         return (
             "start the container with control groups it may write: `docker run --privileged --cgroupns=private ...`, "
@@ -130,16 +146,33 @@ def _delegation(machine: Machine, lacking: dict[str, Group | None], outer: Surro
     if closed := sorted({group.read_only for group in lacking.values() if group and group.read_only}):
         return "", tuple(machine.as_root(f"mount -o remount,rw {point}") for point in closed)
     if machine.uid != 0 and any(group for group in lacking.values()):
-        own = f"loopscope-{machine.uid}"
-        paths = dict.fromkeys(f"{group.path.rstrip('/')}/{own}" for group in lacking.values() if group)
-        script = (
-            f"for g in {' '.join(paths)}; do mkdir -p $g; chown -R {machine.uid} $g; echo $0 >$g/cgroup.procs; done"
-        )
+        made = {(group.version, group.path): "" for group in lacking.values() if group}
+        script = "; ".join(_let_in(version, path.rstrip("/"), machine.uid) for version, path in made)
         command = f"{machine.as_root(f'sh -c {shlex.quote(script)}')} $$"
         if command.startswith("su "):  # its words come after those of its own shell
             command = f"su -c {shlex.quote(script)} root $$"
         return "have groups of your own made, and let this shell enter them:", (command,)
     return "mount them, as root:", ("mount -t cgroup2 none /sys/fs/cgroup",)
+
+
+def _hand_on(group: str, controllers: tuple[str, ...] = WANTED) -> str:
+    return f"for c in {' '.join(controllers)}; do echo +$c >{group}/cgroup.subtree_control; done"
+
+
+def _make_room(group: str, controllers: tuple[str, ...]) -> str:
+    """Shell: a group of version 2 hands controllers on, and what it held lives in a leaf, as an engine's would."""
+    leaf = f"{group.rstrip('/')}/{cgroup.LEAF}shell"
+    move = f"for p in $(cat {group}/cgroup.procs); do echo $p >{leaf}/cgroup.procs; done"
+    return f"mkdir -p {leaf}; {move} 2>/dev/null; {_hand_on(group, controllers)}"
+
+
+def _let_in(version: int, path: str, uid: int) -> str:
+    """Shell, as root: a group for the user below `path`, with the process $0 in it; on version 2 in a leaf of it."""
+    own = f"{path}/loopscope-{uid}"
+    if version == 1:
+        return f"mkdir -p {own}; chown -R {uid} {own}; echo $0 >{own}/cgroup.procs"
+    leaf = f"{own}/{cgroup.LEAF}shell"
+    return f"{_hand_on(path)}; mkdir -p {leaf}; {_hand_on(own)}; chown -R {uid} {own}; echo $0 >{leaf}/cgroup.procs"
 
 
 def look_disk_means(machine: Machine) -> Iterator[Finding]:
