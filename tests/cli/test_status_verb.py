@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 from cli_study import scripted, write_study
-from finished_run import failure, finish, finish_all
+from finished_run import NOON, failure, finish, finish_all
 from toy_study import START, write_task
 
 from loopscope.engine.plan import Plan, plan_study
-from loopscope.models import RunStatus
+from loopscope.models import RunStatus, StateScore, Verification, VerificationStatus
+from loopscope.records import FINAL
+from loopscope.records.completeness import MAX_ERRORS
 
 STUDY = "name: s\ntasks: [./toy]\nagents: [nop, {name: search, kwargs: {rounds: %d}}]\nseeds: 2\n"
 
@@ -48,8 +50,20 @@ def test_of_a_large_study_only_what_needs_an_eye_is_listed(cli, root):
     finish_all(made)
     record = made.store.run("toy__nop__s7").path / "record.json"
     record.write_text("{")
+    failed = Verification(
+        status=VerificationStatus.ERROR, started_at=NOON, duration_sec=0, verifier_timeout_sec=1, reason="no sandbox"
+    )
+    made.store.run("toy__nop__s9").write_score(
+        StateScore(
+            state=FINAL,
+            run_id="toy__nop__s9",
+            verifier_hash=made.runs[0].task.verifier_hash,
+            verifications=(failed,) * MAX_ERRORS,
+        )
+    )
     text = cli("status", "s", check=1).stdout
     assert "toy__nop__s7" in text
+    assert "toy__nop__s9" in text and "1 given up" in text
     assert "toy__nop__s8" not in text
     assert "units: 59 done, 1 invalid" in text
     assert "toy__nop__s8" in cli("status", "s", "--all", check=1).stdout

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from loopscope.engine.status import StudyStatus, UnitStatus
 
 _FEW = 40
-"""So many units are listed one by one; of more, those that are done and those that wait are only counted."""
+"""So many units are listed one by one; of more, those that wait, or are done and leave nothing to do, are only counted."""
 
 
 @verb
@@ -43,7 +43,8 @@ def _tell(found: StudyStatus, *, every: bool) -> None:
     from loopscope.engine.status import UnitState
 
     quiet = () if every else (UnitState.DONE, UnitState.WAITING, UnitState.IMPORTED, UnitState.RETIRED)
-    rows = [_row(unit, held=found.held) for unit in found.units if unit.state not in quiet]
+    shown = [u for u in found.units if u.state not in quiet or (u.state is UnitState.DONE and u.next)]
+    rows = [_row(unit, held=found.held) for unit in shown]
     if rows:
         table = plain_table(["run", "state", "tries", "scored", "reason", "next"], rows)
         for column in table.columns[:4]:  # a long reason is folded in its own column, not at the cost of these
