@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from loopscope.engine.status import StudyStatus, UnitStatus
 
 _FEW = 40
-"""So many units are listed one by one; of more, those that wait, or are done and leave nothing to do, are only counted."""
+"""So many units are listed one by one; of more, those that wait, or are done with nothing left to do, only counted."""
 
 
 @verb
