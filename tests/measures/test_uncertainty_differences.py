@@ -4,7 +4,7 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from uncertainty_studies import paper_sized, study
 
@@ -24,6 +24,7 @@ FIXED = Settings(reading="fixed tasks")
 apart = st.lists(st.integers(-9, 9).map(float), min_size=1, max_size=8)
 
 
+@settings(deadline=None)
 @given(apart)
 def test_sign_flips_list_every_sign(values: list[float]) -> None:
     found = sign_flips(np.array(values), 10, 0)
@@ -90,12 +91,12 @@ def test_known_adjustments() -> None:
 
 def test_a_clear_difference_is_said_and_its_direction() -> None:
     panel = paper_sized(lead=0.2)
-    for settings in (Settings(), FIXED):
-        found = difference(panel, "m00", "m01", settings=settings)
+    for reading in (Settings(), FIXED):
+        found = difference(panel, "m00", "m01", settings=reading)
         assert found.verdict == "m00 is lower than m01"
         assert found.effect is not None
         assert found.effect.superiority < 0.2
-        back = difference(panel, "m01", "m00", settings=settings)
+        back = difference(panel, "m01", "m00", settings=reading)
         assert back.interval.estimate == pytest.approx(-(found.interval.estimate or 0))
         assert back.verdict == "m01 is higher than m00"
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from measure_strategies import scores
 
@@ -52,6 +52,7 @@ def test_what_cannot_be_told_apart_is_none_or_marked() -> None:
     assert (nothing.task, nothing.seed, nothing.verification) == (None, None, None)
 
 
+@settings(deadline=None)
 @given(st.lists(scores, min_size=2, max_size=12))
 def test_dips_are_counted_as_c3_counts_them(course: list[float]) -> None:
     assert noise_dips(course, 0.0, draws=1).dips == len(c3(course, course[-1], initial_is_boundary=False).episodes)
@@ -76,6 +77,7 @@ def test_flat_noise_makes_the_dips_that_theory_says() -> None:
     assert noise_dips([0.5, 0.5, 0.5], 1000.0, draws=20_000).expected == pytest.approx(5 / 6, abs=0.01)
 
 
+@settings(deadline=None)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=20))
 def test_the_nearest_course_never_falls_and_keeps_the_mean(values: list[float]) -> None:
     found = never_falling(np.array(values))
