@@ -12,7 +12,8 @@ from pathlib import Path
 from harbor.models.task.config import TaskConfig
 from pydantic import ValidationError
 
-from loopscope.engine.checks import check_agent, check_for_scoring, missing_git
+from loopscope.engine.checks import check_agent, check_for_scoring, check_task, missing_git
+from loopscope.engine.needs import rollout_bytes
 from loopscope.models import StudySpec
 from loopscope.records import StudyError, explain
 from loopscope.sandbox import toolchain
@@ -22,6 +23,7 @@ from loopscope.sandbox.doctor.distribution import distribution
 from loopscope.sandbox.errors import SandboxError
 from loopscope.sandbox.requirements import package_of
 from loopscope.sandbox.rootfs import SYSTEM_PATH
+from loopscope.sandbox.storage import SMALLER_MB
 from loopscope.tasks.catalog import resolve
 from loopscope.tasks.errors import TaskError
 from loopscope.tasks.load import load_task
@@ -80,9 +82,13 @@ def look_tasks(file: Path, spec: StudySpec) -> Iterator[Finding]:
         try:
             source = resolve(written, file.parent)
             info = load_task(source.directory, builtin=source.builtin)
+            check_task(file, spec, source.directory)
             asked[info.name] = _asked(source.directory, spec, info.gpus)
         except (TaskError, ValidationError, OSError) as error:
             yield _broken(f"task {written}", explain(error) if isinstance(error, ValidationError) else str(error))
+            continue
+        except StudyError as error:
+            yield _broken(f"task {written}", str(error).removeprefix(f"{file}: tasks: "))
             continue
         problems = list(_lacks(info.name, source.directory, spec)) if spec.environment.type == "local" else []
         yield from problems
@@ -148,7 +154,8 @@ def look_resources(machine: Machine, spec: StudySpec, asked: Mapping[str, _Asked
         return
     yield from _memory(machine_memory(machine), spec.concurrency, asked)
     yield from _processors(*processors(machine), asked)
-    yield from _disk(shutil.disk_usage(next(p for p in (place, *place.parents) if p.exists())).free, asked)
+    free = shutil.disk_usage(next(p for p in (place, *place.parents) if p.exists())).free
+    yield from _disk(free, round(spec.schedule.disk_reserve_gb * 1e9), asked)
     if spec.environment.type == "local":
         for name, wants in asked.items():
             if wants.gpus:
@@ -179,10 +186,15 @@ def _processors(count: int, quota: float | None, asked: Mapping[str, _Asked]) ->
         yield _short("processors", fact, cost, "set environment.cpus, or use a larger machine")
 
 
-def _disk(free: int, asked: Mapping[str, _Asked]) -> Iterator[Finding]:
-    name, most = max(((n, a.storage_mb or 0) for n, a in asked.items()), key=lambda pair: pair[1])
-    if most << 20 > free:
-        fact = f"{name} may write {most} MB, {free >> 20} are free"
+def _disk(free: int, reserve: int, asked: Mapping[str, _Asked]) -> Iterator[Finding]:
+    """As `run` counts it; a task that says nothing is given less where there is less."""
+    name, most = max(((n, a.storage_mb or SMALLER_MB[-1]) for n, a in asked.items()), key=lambda pair: pair[1])
+    needed = rollout_bytes(most) + reserve
+    if needed > free:
+        fact = (
+            f"a rollout of {name} needs {needed >> 20} MiB ({most} that it may write, what comes out of it, "
+            f"{reserve >> 20} that stay free), {free >> 20} are free"
+        )
         yield _short("disk", fact, "no rollout of it is started", "make room, or put the study elsewhere with --out")
 
 

@@ -97,6 +97,12 @@ def harvest_bytes(storage_bytes: int) -> int:
     return min(MAX_WORKSPACE_BYTES, 2 * storage_bytes)
 
 
+def rollout_bytes(storage_mb: int) -> int:
+    """The sandbox and then the workspace's tar beside it; when the sandbox is gone, the tar and its archive."""
+    harvest = harvest_bytes(storage_mb << 20)
+    return harvest + max(storage_mb << 20, harvest)
+
+
 def provider_of(agent: AgentSpec) -> str:
     """The part of `provider/model` that limits are set for; an agent that names no model is told apart by its label."""
     return agent.model.split("/", 1)[0] if agent.model else f"agent {agent.label}"
@@ -179,9 +185,7 @@ class Needs:
         return next(fitting, SMALLER_MB[-1])
 
     def _rollout_bytes(self, storage_mb: int) -> int:
-        """The sandbox and then the workspace's tar beside it; when the sandbox is gone, the tar and its archive."""
-        harvest = harvest_bytes(storage_mb << 20)
-        return harvest + max(storage_mb << 20, harvest) if self._here else 0
+        return rollout_bytes(storage_mb) if self._here else 0
 
     def _resources(self, task: str) -> tuple[float, int | None]:
         """(cpus, storage in MiB) that a prepared task asks for, read once: while a study runs its tasks stay."""

@@ -210,8 +210,12 @@ def serve(control: socket.socket) -> None:
         request, rest = marshal.loads(read_all(fds[0])), fds[1:]
         if word == b"make":
             said, answer = make(request, rest)
+        elif word == b"measure":
+            said, answer = measure(request, rest)
+        elif word == b"remove":
+            said, answer = remove(request, rest)
         else:
-            said, answer = measure(request, rest) if word == b"measure" else remove(request, rest)
+            raise OSError(errno.EINVAL, f"nothing is called {word!r}")
         said = b"ok " + said
     except OSError as exc:
         said = f"failed {exc}".encode(errors="replace")[:4000]
