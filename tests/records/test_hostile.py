@@ -160,9 +160,10 @@ def test_reflogs_and_packs_without_end_are_left_out(work, tmp_path, monkeypatch)
     work.write("a.py", "0")
     sha = work.commit("base")
     for n in range(30):
-        path = work.path / f".git/logs/refs/heads/b{n}"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("x")
+        for name in (f"refs/heads/b{n}", f"{n:04}"):  # what is no log's name stands before HEAD, and counts for nothing
+            path = work.path / ".git/logs" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text("x")
     monkeypatch.setattr(salvaging, "MAX_LOGS", 10)
     tar = tmp_path / "w.tar"
     with tarfile.open(tar, "w") as archive:  # in the order of names, as ours are

@@ -89,8 +89,7 @@ def salvage(workspace: Path, target: Path) -> Salvage:
             elif is_ref(name) and member.size < 1024:
                 refs[name] = stream.read().strip()
             elif name.startswith(b"logs/") and member.size <= MAX_LOG and budget.logs:
-                budget.logs -= 1
-                _keep_log(name, stream.read(), target)
+                budget.logs -= _keep_log(name, stream.read(), target)
             elif match := _LOOSE.fullmatch(name):
                 _keep_loose(match, stream.read(), target, budget, report)
             elif (match := _PACK.fullmatch(name)) and budget.packs:
@@ -112,12 +111,14 @@ def _write(path: Path, data: bytes) -> None:
     path.write_bytes(data)
 
 
-def _keep_log(name: bytes, data: bytes, target: Path) -> None:
-    """A reflog: HEAD's, a ref's, or the stash's. Names are held to those of refs, so none can climb out."""
+def _keep_log(name: bytes, data: bytes, target: Path) -> bool:
+    """A reflog: HEAD's, a ref's, or the stash's; whether it is one. Held to names of refs, so that none can climb out."""
     ref = name.removeprefix(b"logs/")
-    if ref == b"HEAD" or is_ref(ref):
+    is_log = ref == b"HEAD" or is_ref(ref)
+    if is_log:
         with contextlib.suppress(FileExistsError, NotADirectoryError, IsADirectoryError):  # a forged archive
             _write(target / name.decode("ascii"), data)
+    return is_log
 
 
 def _packed_refs(data: bytes) -> dict[bytes, bytes]:
