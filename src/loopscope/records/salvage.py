@@ -112,7 +112,7 @@ def _write(path: Path, data: bytes) -> None:
 
 
 def _keep_log(name: bytes, data: bytes, target: Path) -> bool:
-    """A reflog: HEAD's, a ref's, or the stash's; whether it is one. Held to names of refs, so that none can climb out."""
+    """A reflog: HEAD's, a ref's, or the stash's; whether it is one. Held to names of refs, so none can climb out."""
     ref = name.removeprefix(b"logs/")
     is_log = ref == b"HEAD" or is_ref(ref)
     if is_log:
