@@ -68,8 +68,8 @@ def test_the_seed_variance_of_a_best_is_that_of_every_resample(values: list[floa
         return
     w = np.array(weights(len(values), 2))
     resamples = np.sort(np.array(list(product(values, repeat=len(values))))) @ w
-    assert found[1] == pytest.approx(resamples.var(), abs=1e-12)
-    assert found[0] == pytest.approx(np.var(values) / len(values), abs=1e-12)
+    assert found[1] == pytest.approx(resamples.var() * len(values) / (len(values) - 1), abs=1e-12)
+    assert found[0] == pytest.approx(np.var(values, ddof=1) / len(values), abs=1e-12)
     assert seed_variance(np.sort(values)[None], AVG)[0] == pytest.approx(
         np.var(values, ddof=1) / len(values), abs=1e-12
     )

@@ -60,7 +60,9 @@ def cell_values(scores: Floats, estimator: Estimator) -> Floats:
 def seed_variance(scores: Floats, estimator: Estimator) -> Floats:
     """Estimated variance of each cell's value over seeds; NaN where fewer than two rollouts say nothing of it.
 
-    The mean: s^2 / n. best@k: its variance over all bootstrap samples of the cell (Efron 1979, method 1: exact).
+    The mean: s^2 / n. best@k: its variance over all bootstrap samples of the cell (Efron 1979, method 1: exact), times
+    n/(n-1). That makes it unbiased for k = 1, and nearly so for others unless most runs stand at the upper bound, where
+    it errs on the wide side (docs/statistics.md).
     """
     if estimator.best is None:
         n = observed(scores)
@@ -74,7 +76,8 @@ def seed_variance(scores: Floats, estimator: Estimator) -> Floats:
         indices, chance = bootstrap_samples(part.shape[-1])
         values = np.einsum("...bi,i->...b", part[..., indices], w)
         centre = values @ chance
-        return np.asarray(((values - centre[..., None]) ** 2) @ chance)
+        n = part.shape[-1]
+        return np.asarray(((values - centre[..., None]) ** 2) @ chance * (n / (n - 1)))
 
     return _over_counts(scores, estimator, spread)
 

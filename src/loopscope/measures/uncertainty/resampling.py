@@ -103,7 +103,7 @@ def _seed_draws(
     """One model's (draw, group): the bootstrap of each cell about the cell's own number, as wide as `seed_variance`.
 
     A cell of n seeds has so few samples (10 for 3) that they are listed and drawn by their probability. Their centre is
-    moved to the estimate (the largest of a resample is too small) and the mean's variance widened by n/(n-1). A cell
+    moved to the estimate (the largest of a resample is too small) and their variance widened by n/(n-1). A cell
     of one seed borrows the mean variance of the others, as a normal error.
     """
     there = ~np.isnan(cells)
@@ -115,8 +115,7 @@ def _seed_draws(
             indices, chance = bootstrap_samples(int(count))
             samples = scores[at][:, indices] @ np.array(weights(int(count), estimator.best))
             samples -= (samples @ chance)[:, None]
-            if estimator.best is None:
-                samples *= (count / (count - 1)) ** 0.5
+            samples *= (count / (count - 1)) ** 0.5
             picked = np.searchsorted(np.cumsum(chance)[:-1], rng.random((draws, len(at))))
             errors[:, at] = samples[np.arange(len(at)), picked]
         else:
