@@ -49,6 +49,7 @@ def test_unknown_names_list_the_known() -> None:
         found.within("q")
 
 
+@settings(deadline=None)
 @given(scores, st.integers(1, 5))
 def test_best_at_k_is_the_mean_over_all_subsets(values: list[float], k: int) -> None:
     found = cell_values(np.sort(values)[None], Estimator(k))[0]
