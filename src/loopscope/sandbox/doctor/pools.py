@@ -19,14 +19,14 @@ _RESERVED_TERMINALS = 1024
 
 def look_pools(machine: Machine) -> Iterator[Finding]:
     """Held against what sandboxes may hold with the limits that they have when nothing else is asked for."""
-    numbers = [machine.number(f"/proc/sys/kernel/{name}") for name in ("pid_max", "threads-max")]
-    known = [number for number in numbers if number is not None]
+    found = {name: machine.number(f"/proc/sys/kernel/{name}") for name in ("pid_max", "threads-max")}
+    known = {name: number for name, number in found.items() if number is not None}
     if known:
-        few, count = min(known), min(known) // DEFAULT_PIDS
+        few = min(known.values())
+        count = few // DEFAULT_PIDS
         fact = f"{few}: {count} sandboxes' limit of {DEFAULT_PIDS}"
         cost = f"{max(count, 1)} sandboxes that fork without end leave nobody on the machine a process"
-        names = ("pid_max", "threads-max")
-        low = [n for n, number in zip(names, numbers, strict=True) if number and number < _ENOUGH * DEFAULT_PIDS]
+        low = [name for name, number in known.items() if number < _ENOUGH * DEFAULT_PIDS]
         commands = tuple(machine.as_root(f"sysctl -w kernel.{name}={_MOST_PIDS}") for name in low)
         yield _row(NAME, fact, cost, "raise it, or lower `environment.kwargs.pids_limit` in the study file:", commands)
     terminals = machine.number("/proc/sys/kernel/pty/max")
