@@ -312,9 +312,15 @@ def _evaluated(item: Labels) -> Entries:
 
 
 def _numbers(found: Found) -> Iterator[tuple[Call, EvaluationFinding, int | None]]:
+    """What printed its number under normal conditions.
+
+    The guide asks no more, so a solution that breaks on every input and is charged 8 bits per byte counts. A time of 0
+    beside `wrong` is no number: nothing was timed.
+    """
     for call, group in found.evaluations.items():
         for one, state in group:
-            if one.status is EvaluationStatus.RESULT and not one.profiled:
+            charged = one.status is EvaluationStatus.FAILED and any(float(value) > 0 for value in one.values)
+            if not one.profiled and (charged or one.status is EvaluationStatus.RESULT):
                 yield call, one, state
 
 

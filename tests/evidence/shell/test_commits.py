@@ -161,3 +161,45 @@ def test_files_decide_the_kind_before_messages_do() -> None:
         CommitKind.INITIAL, CommitKind.OTHER,
     ]  # fmt: skip
     assert [item.repeated for item in kinds] == [False] * 5 + [True, False]
+
+
+@pytest.mark.parametrize(
+    ("commands", "named", "kind"),
+    [
+        (["git add output/journal.md", "git commit -m 'T'"], ("output/journal.md",), CommitKind.ADMINISTRATIVE),
+        (["git add notes.md && git commit -m 'T'"], ("notes.md",), CommitKind.ADMINISTRATIVE),
+        (["git add Makefile output/journal.md", "git commit -m 'T'"], (), None),
+        (["git add bench.py output/journal.md", "git commit -m 'T'"], ("bench.py", "output/journal.md"), None),
+        (["git add output/journal.md", "git commit -am 'T'"], (), None),
+        (["git add output", "git commit -m 'T'"], (), None),
+        (["git add -A output/journal.md", "git commit -m 'T'"], (), None),
+        (["git add *.md", "git commit -m 'T'"], (), None),
+        (["git add output/journal.md", "git stash pop", "git commit -m 'T'"], (), None),
+        (["git commit -m 'T'"], (), None),
+    ],
+)
+def test_a_commit_that_was_told_to_hold_only_records_is_no_change_whatever_it_says(
+    commands: list[str], named: tuple[str, ...], kind: CommitKind | None
+) -> None:
+    title = "round 15: change=record final validation hypothesis=document best score"
+    parts = [command.replace("T", title) for command in commands]
+    before = bash("git add a.c && git commit -m 'round 1'", "[master abc1230] round 1")
+    made = found(before, *(bash(part, f"[master abc1234] {title}" if "commit" in part else "") for part in parts))
+    assert (made[0].named, made[1].named) == (("a.c",), named)
+    kinds = [item.kind for item in classify(made, lambda item: item is made[0], lambda item: False)]
+    assert kinds == [CommitKind.CHANGE, kind or CommitKind.CHANGE]
+
+
+@pytest.mark.parametrize(
+    ("title", "kind"),
+    [
+        ("round 5: wider layers. Back to baseline architecture but much larger", CommitKind.CHANGE),
+        ("round 6: faster loop (old one restored later)", CommitKind.CHANGE),
+        ("round 8: revert to 3.5 layers. Bigger was worse", CommitKind.REVERT),
+    ],
+)
+def test_what_a_title_tells_in_passing_makes_no_revert(title: str, kind: CommitKind) -> None:
+    made = found(
+        bash("git commit -m x", "[master abc1230] x"), bash(f"git commit -m '{title}'", f"[m abc1234] {title}")
+    )
+    assert classify(made, lambda item: True, lambda item: False)[1].kind is kind

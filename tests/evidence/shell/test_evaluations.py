@@ -26,7 +26,7 @@ def found(*made: tuple[str, dict[str, Any], str | None], task: str = ICP) -> lis
     ("task", "command", "output", "role", "values"),
     [
         (ICP, "./icp_corr --benchmark", TIME, Role.SCORE, ("0.312896",)),
-        (ICP, "./icp_corr --benchmark-verify | tail", "__VERIFIER_CORRECTNESS__=PASS", Role.CHECK, ("PASS",)),
+        (ICP, "./icp_corr --verify | tail", "__VERIFIER_CORRECTNESS__=PASS", Role.CHECK, ("PASS",)),
         (ICP, "timeout 60 /w/app/icp_corr --benchmark || true", TIME, Role.SCORE, ("0.312896",)),
         ("bm25_search_go", "./solve_round5 -mode=benchmark -runs 5", "result=ok time=0.044610 hits=400", Role.SCORE, ("0.044610",)),
         ("bm25_search_go", "go run . -mode verify", "result=ok time=0.000000 checksum=17", Role.CHECK, ("ok",)),
@@ -104,10 +104,20 @@ def test_lines_that_fit_two_rules_belong_to_one_evaluation() -> None:
 
 def test_a_value_behind_what_the_next_evaluation_printed_is_not_of_the_one_before() -> None:
     verified = "__VERIFIER_CORRECTNESS__=PASS\nresult=ok time_ms=0.7"
-    score, check = found(
-        bash("./icp_corr --benchmark && ./icp_corr --benchmark-verify", f"result=ok time_ms=0.5\n{verified}")
-    )
+    score, check = found(bash("./icp_corr --benchmark && ./icp_corr --verify", f"result=ok time_ms=0.5\n{verified}"))
     assert (score.values, check.values) == (("0.5",), ("PASS",))
+
+
+def test_a_benchmark_that_also_checks_or_is_told_how_often_is_one() -> None:
+    verified = "__VERIFIER_CORRECTNESS__=PASS\n__VERIFIER_SCORE__=0.28\nresult=ok time_ms=0.28"
+    (both,) = found(bash("./icp_corr --benchmark-verify", verified))
+    assert (both.role, both.status, both.values) == (Role.SCORE, EvaluationStatus.RESULT, ("0.28",))
+    (wrong,) = found(bash("./icp_corr --benchmark-verify", verified.replace("PASS", "FAIL")))
+    assert wrong.status is EvaluationStatus.FAILED
+    (often,) = found(bash("./icp_corr --benchmark --iterations 5", "time_ms=0.2"))
+    assert (often.role, often.values) == (Role.SCORE, ("0.2",))
+    (smaller,) = found(bash("./icp_corr --benchmark --verify", "time_ms=0.2"))
+    assert smaller.role is Role.CHECK
 
 
 def test_each_round_of_a_loop_is_an_evaluation() -> None:

@@ -7,13 +7,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from loopscope.evidence.gate import reads_as_bookkeeping, vocabulary
+from loopscope.evidence.gate import Artifact, is_administrative, reads_as_bookkeeping, vocabulary
+from loopscope.evidence.shell.commands import resolve
 from loopscope.evidence.shell.commit_types import CommitFinding
 
 _INITIAL = re.compile(r"\b(?:initial|baseline|first commit|starting (?:point|state)|original (?:code|state))\b", re.I)
 _REVERT = re.compile(r"\b(?:revert(?:s|ed|ing)?|restor(?:e|es|ed|ing)|roll(?:ed|s)? ?back|undo|undid|back to)\b", re.I)
 _HYPOTHESIS = re.compile(r"\b(?:change|hypothesis)\s*[=:]", re.I)
 _ROUND = re.compile(r"\b(?:round|iter(?:ation)?|attempt|step|exp(?:eriment)?|v)[ _-]?\d", re.I)
+_NOTHING = Artifact()
 _WORD = re.compile(r"[^\W\d_]+")
 
 
@@ -77,6 +79,8 @@ def _kind(commit: CommitFinding, changed: bool | None, returned: bool | None, *,
         return CommitKind.REVERT, "its message says so"
     if changed:
         return CommitKind.CHANGE, "an artifact file differs from the commit before"
+    if changed is False and _holds_records(commit):
+        return CommitKind.ADMINISTRATIVE, f"all that it was told to hold are records: {', '.join(commit.named[:3])}"
     if changed is False and (reads_as_bookkeeping(title) or not _works(title)):
         return CommitKind.ADMINISTRATIVE, "no artifact file changed, and the message names no work"
     if changed is None and reads_as_bookkeeping(title):
@@ -87,8 +91,13 @@ def _kind(commit: CommitFinding, changed: bool | None, returned: bool | None, *,
 
 
 def _own_claim(title: str) -> str:
-    """A title up to what it tells in passing, such as a change "that was reverted"."""
-    return re.split(r"[(;]", title, maxsplit=1)[0]
+    """A title up to what it tells in passing, in brackets or in a second sentence: a change "that was reverted"."""
+    return re.split(r"[(;]|[.!?]\s", title, maxsplit=1)[0]
+
+
+def _holds_records(commit: CommitFinding) -> bool:
+    names = [resolve(None if name.startswith("/") else ".", name) or name for name in commit.named]
+    return bool(names) and all(is_administrative(name.encode("utf-8", "surrogatepass"), _NOTHING) for name in names)
 
 
 def _works(title: str) -> bool:

@@ -75,3 +75,5 @@ class CommitFinding:
     """The first of its repository; None when not shown."""
     amend: bool = False
     failure: CommitFailure | None = None
+    named: tuple[str, ...] = ()
+    """The files that it was told to hold; empty when it may hold others."""

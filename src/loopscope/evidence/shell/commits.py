@@ -14,6 +14,7 @@ from loopscope.evidence.shell.git import GitCall, git_call
 from loopscope.evidence.shell.history import Listing, confirm, histories
 from loopscope.evidence.shell.messages import CommitOptions, commit_options, subject
 from loopscope.evidence.shell.reached import StopCause
+from loopscope.evidence.shell.staging import named_files
 
 _MADE = re.compile(r"^\[([^\]\n]{1,200}?) ([0-9a-f]{7,40})\] ?(.*)$", re.MULTILINE)
 """What git prints when it has committed: `[branch (root-commit) hash] subject`."""
@@ -51,7 +52,19 @@ def find_commits(shells: Sequence[ShellCall]) -> list[CommitFinding]:
         known.update(item.hash[:7] for item in made if item.hash)
         found += made
         found += _unread(shell, shown, known)
-    return _with_roots(_with_history(found, shells))
+    return _with_names(_with_roots(_with_history(found, shells)), shells)
+
+
+def _with_names(found: list[CommitFinding], shells: Sequence[ShellCall]) -> list[CommitFinding]:
+    places = Counter((item.position, item.order) for item in found if item.happened is not False)
+    named = named_files(shells, places)
+    # Of several commits by one command, which held what is not told.
+    return [
+        replace(item, named=named[place])
+        if (place := (item.position, item.order)) in named and item.happened is not False and places[place] == 1
+        else item
+        for item in found
+    ]
 
 
 def _invocations(shell: ShellCall) -> list[tuple[SimpleCommand, GitCall, CommitOptions]]:
