@@ -63,7 +63,7 @@ def compare(names: list[str], levels: Floats, errors: Floats, pairs: list[tuple[
     least = [float(np.hypot(errors[a], errors[b])) for a, b in pairs]
     ps = adjusted([2 * normal_cdf(-abs(d) / e) for d, e in zip(apart, least, strict=True)])
     for (a, b), d, e, p in zip(pairs, apart, least, ps, strict=True):
-        words = "no evidence of a difference" if p is None or p > 0.05 else "more than other seeds"
+        words = "no evidence of a difference" if p is None or p > 0.05 else "more than the least that seeds do"
         print(f"| {names[a]} - {names[b]} | {d:+.3f} | {e:.3f} | {p:.3f} | {words} |")
 
 

@@ -42,7 +42,7 @@ def task_moments(values: Floats, labels: Ints) -> Moments | None:
     return _moments(float(values.mean()), parts, sizes - 1, n)
 
 
-def seed_moments(values: Floats, variances: Floats, rollouts: Ints) -> Moments | None:
+def seed_moments(values: Floats, variances: Floats, df: Ints, runs: int) -> Moments | None:
     """Tasks as a fixed set: se^2 = mean over tasks of the seed variance of the task's number, over the tasks.
 
     None where no task has two rollouts. A task with one borrows the mean variance of the others.
@@ -52,8 +52,7 @@ def seed_moments(values: Floats, variances: Floats, rollouts: Ints) -> Moments |
         return None
     n = len(values)
     parts = filled(variances) / n**2
-    own = np.where(known, rollouts - 1, 0)
-    return _moments(float(values.mean()), parts[known], own[known], int(rollouts.sum()), float(parts.sum()))
+    return _moments(float(values.mean()), parts[known], df[known], runs, float(parts.sum()))
 
 
 def filled(variances: Floats) -> Floats:

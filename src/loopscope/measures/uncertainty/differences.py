@@ -145,13 +145,14 @@ def _paired(
     sorted_one, sorted_other = np.sort(one, axis=1), np.sort(other, axis=1)
     values = cell_values(sorted_one, estimator) - cell_values(sorted_other, estimator)
     if pairing == "seed" and estimator.best is None:
-        variances = seed_variance(np.sort(one - other, axis=1), estimator)
+        variances, df = seed_variance(np.sort(one - other, axis=1), estimator), observed(one) - 1
     else:
         variances = seed_variance(sorted_one, estimator) + seed_variance(sorted_other, estimator)
+        df = observed(one) + observed(other) - 2
     categories = tuple(panel.categories[i] for i in at)
     rollouts = np.where(np.isnan(values), 0, np.minimum(observed(one), observed(other)))
     missing = int((2 * panel.k - observed(one) - observed(other)).clip(min=0).sum())
-    return TaskNumbers(values, variances, rollouts, categories, panel.k, missing), one, other
+    return TaskNumbers(values, variances, df, rollouts, categories, panel.k, missing), one, other
 
 
 def _effect(differences: Floats, tie: float) -> Effect | None:

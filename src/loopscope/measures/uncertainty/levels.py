@@ -67,8 +67,10 @@ class TaskNumbers:
     """NaN where a task has none."""
     variances: Floats
     """Over seeds, of each value."""
+    df: Ints
+    """Degrees of freedom of each variance."""
     rollouts: Ints
-    """Behind each value."""
+    """Behind each value; of a difference those of the model with fewer."""
     categories: tuple[str, ...]
     k: int
     missing: int
@@ -86,6 +88,7 @@ def level_of(
     numbers = TaskNumbers(
         cell_values(scores, estimator),
         seed_variance(scores, estimator),
+        observed(scores) - 1,
         observed(scores),
         tuple(panel.categories[i] for i in at),
         panel.k,
@@ -105,7 +108,7 @@ def mean_of(numbers: TaskNumbers, settings: Settings) -> Interval:
     moments = (
         task_moments(values, labels)
         if settings.reading == "random tasks"
-        else seed_moments(values, numbers.variances[there], numbers.rollouts[there])
+        else seed_moments(values, numbers.variances[there], numbers.df[there], int(numbers.rollouts[there].sum()))
     )
     estimate = float(values.mean()) if values.size else None
     method, ends = None, None
