@@ -25,6 +25,33 @@ def page_of(path: Path, steps: Iterable[Made], **about: Any) -> Path:
     return path
 
 
+def trial_of(folder: Path, steps: Iterable[Made], reward: Any, **about: Any) -> Path:
+    """A trial of Harbor's of such a run, whose verifier gave a reward (None: an exception, and no reward file)."""
+    (folder / "agent").mkdir(parents=True)
+    done = [
+        {
+            "step_id": number,
+            "source": "agent",
+            "message": "",
+            "tool_calls": [{"tool_call_id": f"c{number}", "function_name": tool, "arguments": arguments}],
+            "observation": {"results": [{"source_call_id": f"c{number}", "content": output or ""}]},
+        }
+        for number, (tool, arguments, output) in enumerate(steps, 2)
+    ]
+    document = {
+        "schema_version": "ATIF-v1.7",
+        "session_id": f"session of {folder.name}",
+        "agent": {"name": "a", "version": "1", "model_name": "model"},
+        "steps": [{"step_id": 1, "source": "user", "message": TASK}, *done],
+    }
+    (folder / "agent/trajectory.json").write_text(json.dumps(document))
+    verdict = {"rewards": {"reward": reward}} if reward is not None else None
+    failed = {"exception_type": "RewardFileNotFoundError"} if reward is None else None
+    result = {"task_name": "fast", "verifier_result": verdict, "exception_info": failed, **about}
+    (folder / "result.json").write_text(json.dumps(result))
+    return folder
+
+
 def rounds(*times: str) -> list[Made]:
     """One round for each time in ms: an edit, a build, an evaluation, a commit."""
     steps: list[Made] = []

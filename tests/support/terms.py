@@ -7,6 +7,7 @@ import operator
 from collections.abc import Callable
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
+from statistics import median_high
 
 _DIGITS = Context(prec=60, rounding=ROUND_HALF_EVEN)
 _OPERATORS: dict[type[ast.operator], Callable[[Fraction, Fraction], Fraction]] = {
@@ -51,6 +52,7 @@ FUNCTIONS: dict[str, Callable[..., Fraction]] = {
     "max": lambda *values: max(values),
     "min": lambda *values: min(values),
     "median": _median,
+    "median_high": lambda *values: median_high(values),
     "ln": _ln,
     "round": _round,
 }

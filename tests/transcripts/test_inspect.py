@@ -53,11 +53,22 @@ def test_tokens_that_the_events_lack_come_from_the_sums(tmp_path: Path) -> None:
     assert (transcript.usage.total.output, transcript.usage.total.cache_read) == (30, 7)
 
 
-def test_broken_samples_are_passed_over(tmp_path: Path) -> None:
-    found = read(
+def partly(folder: Path, data: bytes) -> tuple[list[Transcript], str]:
+    """(what could be read, what is said of the rest)."""
+    (folder / "log.eval").write_bytes(data)
+    found: list[Transcript] = []
+    with pytest.raises(TranscriptError) as error:
+        for transcript in formats.read(folder / "log.eval"):
+            found.append(transcript)
+    return found, str(error.value)
+
+
+def test_broken_samples_cost_themselves_and_are_told_at_the_end(tmp_path: Path) -> None:
+    found, said = partly(
         tmp_path,
         archive({"bad": b"no json", "list": b"[1]", "cut": ONE[: len(ONE) // 2], "one": ONE}, {"status": "error"}),
     )
+    assert "samples that cannot be read: 2 (first 'samples/bad.json')" in said
     assert [bool(transcript.notes_of(NoteKind.TRUNCATED)) for transcript in found] == [True, False]
 
 
@@ -65,7 +76,8 @@ def test_zip_bombs_are_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(inspect_archive, "MAX_ENTRY", 1 << 20)
     bomb = b'{"messages": [' + b" " * (3 << 20) + b"]}"
     assert len(zlib.compress(bomb)) < 10_000
-    [transcript] = read(tmp_path, archive({"bomb": bomb, "one": ONE}, {"status": "success"}, zipfile.ZIP_DEFLATED))
+    data = archive({"bomb": bomb, "one": ONE}, {"status": "success"}, zipfile.ZIP_DEFLATED)
+    [transcript], _ = partly(tmp_path, data)
     assert transcript.source.trial == "one epoch 1"
 
 

@@ -26,6 +26,8 @@ class ScoreSource(StrEnum):
 
     OFFICIAL = "official"
     """The task's verifier gave it."""
+    REPORTED = "reported"
+    """An imported log states it: the task's verifier gave it, but in the agent's own sandbox. Only final scores."""
     RECONSTRUCTED = "reconstructed"
     """Evaluations in an imported run's transcript, through the task's formula; never an official score."""
 
@@ -133,6 +135,17 @@ def scored_by(
     metrics = (raw for one in seen for raw, reward in zip(one.raw, one.rewards, strict=False) if reward == made.value)
     certain = Grade.INFERRED if graded is Grade.MISSING else graded
     return Scored(made.value, ScoreSource.RECONSTRUCTED, certain, rewards, next(metrics, None))
+
+
+def final_scored(task: TaskFacts, record: RunRecord, evidence: RunEvidence, score: StateScore | None) -> Scored:
+    """The final score: official; of an imported run else the one that its log states, else the reconstructed one."""
+    imported = record.imported
+    made = evidence.final if imported is not None else None
+    scored = scored_by(task, evidence, score, made, evidence.final_grade if made else Grade.MISSING)
+    if scored.source is ScoreSource.OFFICIAL or imported is None or imported.reported is None:
+        return scored
+    reward = imported.reported.reward
+    return Scored(reward, ScoreSource.REPORTED, Grade.REPORTED, (reward,))
 
 
 def _official_metric(task: TaskFacts, score: StateScore) -> Decimal | None:

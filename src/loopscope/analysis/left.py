@@ -27,21 +27,35 @@ def claim_gap(run: RunAnalysis) -> Fraction | None:
     return extras.largest_claim_gap((row.evidence.claimed, row.value) for row in run.canonical)
 
 
-def left_behind(run: RunAnalysis) -> Fraction | None:
-    """Best reconstructed score of any state that was surely evaluated, minus the best score of a checkpoint."""
+def measured_states(run: RunAnalysis) -> dict[str, list[Decimal]]:
+    """Rewards of every state that was surely evaluated, ascending, by its name."""
     by_state: dict[str, list[Decimal]] = {}
     for seen in run.evidence.evaluations:
         if seen.counted and seen.certain and seen.state is not None and seen.role == EvaluationRole.SCORE:
             by_state.setdefault(seen.state, []).extend(seen.rewards)
+    return {state: sorted(rewards) for state, rewards in by_state.items() if rewards}
+
+
+def left_behind(run: RunAnalysis) -> Fraction | None:
+    """Best reconstructed score of any state that was surely evaluated, minus the best score of a checkpoint."""
     # As for every score, the middle of what was measured: a lucky single run of many is no better candidate.
-    found = [sorted(rewards)[(len(rewards) - 1) // 2] for rewards in by_state.values() if rewards]
+    found = [rewards[(len(rewards) - 1) // 2] for rewards in measured_states(run).values()]
     return extras.left_behind(found, [row.value for row in run.canonical])
+
+
+def verified_spreads(run: RunAnalysis) -> list[tuple[int | None, Decimal]]:
+    """(position of the commit, largest minus smallest official reward) of what was verified twice; None: the end."""
+    scored = [*enumerate(row.scored for row in run.rows), (None, run.final_scored)]
+    return [
+        (at, found.rewards[-1] - found.rewards[0])
+        for at, found in scored
+        if found.source is ScoreSource.OFFICIAL and len(found.rewards) > 1
+    ]
 
 
 def band(run: RunAnalysis) -> Fraction | None:
     """The run's noise band: of its repeated official verifications, else of the agent's own repeated evaluations."""
-    scored = [*(row.scored for row in run.rows), run.final_scored]
-    official = noise_band(found.rewards for found in scored if found.source is ScoreSource.OFFICIAL)
+    official = noise_band((0, spread) for _, spread in verified_spreads(run))
     return exact(run.evidence.noise_band) if official is None else official
 
 

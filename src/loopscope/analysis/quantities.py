@@ -84,7 +84,7 @@ DIAGNOSTICS: Mapping[str, Quantity] = {
     "saturation": left.saturation,
     "jumps": left.jumps,
     "suspicious": lambda run: left.suspicious(run) if run.rows else None,
-    **{f"grade_{grade.value}": _graded(grade) for grade in Grade},
+    **{f"grade_{grade.value}": _graded(grade) for grade in Grade if grade is not Grade.REPORTED},
     "plan_calls": _support(lambda support: support.plan_calls),
     "failed_calls": _support(lambda support: support.failed_calls),
     "failed_then_changed": _support(lambda support: support.failed_then_changed),

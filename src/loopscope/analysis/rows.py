@@ -35,6 +35,7 @@ def run_row(run: RunAnalysis) -> RunRow:
         final_score=number(run.final_value),
         final_source=_source(run.final_scored),
         final_grade=run.final_scored.grade.value,
+        final_reconstructed=number(run.reconstructed_final),
         final_spread=number(run.final.spread if run.final else None),
         final_status=_status(run.final),
         best_step_score=number(max(steps, default=None)),

@@ -7,10 +7,10 @@ from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 
-from loopscope.analysis.commits import CommitRow, Scored, ScoreSource, commit_rows, scored_by
+from loopscope.analysis.commits import CommitRow, Scored, ScoreSource, commit_rows, final_scored
 from loopscope.evidence.build import renewed_evidence
-from loopscope.measures import C1, C2, C3, Checkpoint, Flag, c1, c2, c3, diagnostics, extras
-from loopscope.models import Grade, RunEvidence, RunRecord, StateScore, TaskFacts
+from loopscope.measures import C1, C2, C3, EPS, Checkpoint, Flag, c1, c2, c3, diagnostics, extras
+from loopscope.models import RunEvidence, RunRecord, StateScore, TaskFacts
 from loopscope.records import FINAL, RecordError, RunDir
 
 __all__ = ["CommitRow", "RunAnalysis", "ScoreSource", "Scored", "analyze_run"]
@@ -57,9 +57,31 @@ class RunAnalysis:
 
     @property
     def flags(self) -> list[str]:
-        """Remarks of the measures and of the evidence, sorted."""
+        """Remarks of the measures, sorted, then of the evidence, then on the final score."""
         flags: set[Flag] = {*self.c1.flags, *self.c2.flags, *self.c3.flags}
-        return sorted(flag.value for flag in flags) + list(self.evidence.warnings)
+        doubt = self.final_doubt
+        return [*sorted(flag.value for flag in flags), *self.evidence.warnings, *([doubt] if doubt else [])]
+
+    @property
+    def is_reported(self) -> bool:
+        """Its final score is one that its log states."""
+        return self.final_scored.source is ScoreSource.REPORTED
+
+    @property
+    def reconstructed_final(self) -> Decimal | None:
+        """The final score by the transcript, also where one that the log states counts; None of our own runs."""
+        made = self.evidence.final if self.record.imported is not None else None
+        return made.value if made is not None else None
+
+    @property
+    def final_doubt(self) -> str | None:
+        """That the log states another final score than its transcript shows; None where they agree within 0.01."""
+        made = self.reconstructed_final
+        if not self.is_reported or made is None or self.final_value is None:
+            return None
+        if abs(Fraction(self.final_value) - Fraction(made)) <= EPS:
+            return None
+        return f"the log states a final score of {self.final_value}, and its transcript shows {made}"
 
     @property
     def evaluated_before_share(self) -> Fraction | None:
@@ -106,8 +128,7 @@ def measured(
     kept = [row for row in rows if row.canonical_index is not None]
     values = [row.value for row in kept]
     official = scores.get(FINAL)
-    made = evidence.final if record.imported is not None else None
-    final = scored_by(task, evidence, official, made, evidence.final_grade if made else Grade.MISSING)
+    final = final_scored(task, record, evidence, official)
     boundary = bool(kept) and kept[0].evidence.initial
     feedback = c3(
         values,

@@ -53,7 +53,7 @@ def final_scores(spec: StudySpec | None, tasks: Iterable[str], runs: Sequence[Ta
         {(agent.label, task, seed) for agent in spec.agents for task in tasks for seed in spec.seeds} if spec else set()
     )
     return [
-        FinalScore(agent, task, run.final if run else None, bool(run and run.final_is_reconstructed))
+        FinalScore(agent, task, run.final if run else None, run.run.final_source if run else None)
         for agent, task, seed in sorted(planned | found.keys())
         for run in (found.get((agent, task, seed)),)
     ]

@@ -43,9 +43,9 @@ class TabledRun:
         return self.run.run_id
 
     @property
-    def final_is_reconstructed(self) -> bool:
-        """Its final score is no official one."""
-        return self.run.final_source == ScoreSource.RECONSTRUCTED
+    def final_is_reported(self) -> bool:
+        """Its final score is the one that its log states."""
+        return self.run.final_source == ScoreSource.REPORTED
 
 
 def tabled(run: RunAnalysis) -> TabledRun:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
 import polars as pl
 
+from loopscope.analysis.commits import ScoreSource
 from loopscope.analysis.parquet import frame
 from loopscope.analysis.quantities import DIAGNOSTICS, PROCESS, RESOURCES, Amount, number
 from loopscope.analysis.tabled import TabledRun
@@ -45,8 +46,8 @@ class FinalScore:
     task: str
     value: Decimal | None
     """None when it is missing, or the rollout has no record."""
-    reconstructed: bool = False
-    """It is no official one."""
+    source: str | None = None
+    """From where it is known (`ScoreSource`)."""
 
 
 def study_tables(
@@ -80,7 +81,8 @@ def outcome_rows(finals: Sequence[FinalScore], categories: Categories) -> list[O
     scores = [(final.agent, final.task, final.value) for final in finals]
     found = {(agent, OVERALL): result for agent, result in outcome(scores).items()}
     found |= outcome_by_category(scores, categories)
-    reconstructed = _counter((f.agent, categories[f.task]) for f in finals if f.reconstructed)
+    reconstructed = _counter(_from(finals, ScoreSource.RECONSTRUCTED, categories))
+    reported = _counter(_from(finals, ScoreSource.REPORTED, categories))
     return [
         OutcomeRow(
             agent=agent,
@@ -90,11 +92,16 @@ def outcome_rows(finals: Sequence[FinalScore], categories: Categories) -> list[O
             n_runs=result.scored,
             n_missing=result.missing,
             n_reconstructed=reconstructed(agent, category),
+            n_reported=reported(agent, category),
             avg_at_k=number(result.avg),
             best_at_k=number(result.best),
         )
         for (agent, category), result in sorted(found.items())
     ]
+
+
+def _from(finals: Iterable[FinalScore], source: ScoreSource, categories: Categories) -> Iterator[tuple[str, str]]:
+    return ((final.agent, categories[final.task]) for final in finals if final.source == source)
 
 
 def _counter(pairs: Iterable[tuple[str, str]]) -> Callable[[str | None, str], int]:
@@ -126,7 +133,8 @@ def _task_score_row(category: str, finals: list[FinalScore]) -> TaskScoreRow:
         avg_at_k=number(result.avg),
         best_at_k=number(result.best),
         n_missing=result.missing,
-        n_reconstructed=sum(final.reconstructed for final in finals),
+        n_reconstructed=sum(final.source == ScoreSource.RECONSTRUCTED for final in finals),
+        n_reported=sum(final.source == ScoreSource.REPORTED for final in finals),
     )
 
 
@@ -137,7 +145,8 @@ def measure_rows(runs: Sequence[TabledRun], measures: Iterable[str], categories:
         values = _amounts(runs, name)
         found = {(agent, OVERALL): aggregate for agent, aggregate in two_level(values).items()}
         found |= by_model_and_category(values, categories)
-        reconstructed = _counter(_reconstructed(runs, name, categories))
+        reconstructed = _counter(_having(runs, name, categories, lambda run: run.reconstructed))
+        reported = _counter(_having(runs, name, categories, lambda run: run.final_is_reported))
         rows += [
             MeasureRow(
                 agent=agent,
@@ -147,6 +156,7 @@ def measure_rows(runs: Sequence[TabledRun], measures: Iterable[str], categories:
                 n_tasks=aggregate.tasks,
                 n_runs=aggregate.runs,
                 n_reconstructed=reconstructed(agent, category),
+                n_reported=reported(agent, category),
             )
             for (agent, category), aggregate in sorted(found.items())
         ]
@@ -157,12 +167,12 @@ def _amounts(runs: Sequence[TabledRun], name: str) -> list[tuple[str, str, Amoun
     return [(run.run.agent, run.run.task, run.quantities[name]) for run in runs]
 
 
-def _reconstructed(runs: Sequence[TabledRun], name: str, categories: Categories) -> list[tuple[str, str]]:
-    """(agent, category) of the runs with a value that rests on reconstructed scores."""
+def _having(
+    runs: Sequence[TabledRun], name: str, categories: Categories, marked: Callable[[TabledRun], bool]
+) -> list[tuple[str, str]]:
+    """(agent, category) of the runs with a value that are marked: rest on scores of one source or another."""
     return [
-        (run.run.agent, categories[run.run.task])
-        for run in runs
-        if run.reconstructed and run.quantities[name] is not None
+        (run.run.agent, categories[run.run.task]) for run in runs if marked(run) and run.quantities[name] is not None
     ]
 
 
@@ -170,7 +180,8 @@ def category_rows(runs: Sequence[TabledRun], categories: Categories) -> list[Cat
     """Process measures by category over all agents: tasks equally within the category, then agents equally."""
     rows = []
     for name in PROCESS:
-        reconstructed = _counter(_reconstructed(runs, name, categories))
+        reconstructed = _counter(_having(runs, name, categories, lambda run: run.reconstructed))
+        reported = _counter(_having(runs, name, categories, lambda run: run.final_is_reported))
         valid = _counter((r.run.agent, categories[r.run.task]) for r in runs if r.quantities[name] is not None)
         rows += [
             CategoryRow(
@@ -179,6 +190,7 @@ def category_rows(runs: Sequence[TabledRun], categories: Categories) -> list[Cat
                 value=number(value),
                 n_runs=valid(None, category),
                 n_reconstructed=reconstructed(None, category),
+                n_reported=reported(None, category),
             )
             for category, value in sorted(by_category(_amounts(runs, name), categories).items())
         ]

@@ -63,7 +63,8 @@ def _head(page: Page, told: Explanation) -> None:
     )
     if told.imported:
         page.line(
-            f"imported from {told.imported}: no official score; what the transcript shows is marked reconstructed"
+            f"imported from {told.imported}: no official score; what its log states is marked "
+            "reported, what the transcript shows reconstructed"
         )
     page.line("m12 is message 12 of the transcript (its index, as in evidence.json); d(0..4) = 1, .85, .7, .6, .5")
 
@@ -119,6 +120,9 @@ def _score(page: Page, told: ScoreTold, indent: int, *, whole: bool) -> None:
             + (f" ({'; '.join(dict.fromkeys(odd))})" if odd else ""),
             indent + 2,
         )
+    if told.where is not None:
+        verb = "from" if told.origin == "reported" else "the log also states one, in"
+        page.line(f"{verb} {told.where} of the log", indent + 2)
     if made is None:
         return
     if shown is not made:

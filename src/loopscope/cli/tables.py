@@ -12,8 +12,8 @@ if TYPE_CHECKING:  # its libraries take longer to load than most verbs to run
     from loopscope.analysis.build import Analysis
 
 MISSING = "—"
-RECONSTRUCTED = "~"
-"""Stands before a number that some reconstructed score is in."""
+UNOFFICIAL = "~"
+"""Stands before a number that some score of an imported log is in."""
 
 
 def counted(number: int, what: str) -> str:
@@ -50,18 +50,20 @@ def leaderboard(analysis: Analysis) -> Table:
         rows.append(
             [
                 row["agent"],
-                *(_number(row[name], row["n_reconstructed"]) for name in ("avg_at_k", "best_at_k")),
-                *(_number(m["value"], m["n_reconstructed"]) if m else MISSING for m in measures),
+                *(_number(row[name], row["n_reconstructed"] + row["n_reported"]) for name in ("avg_at_k", "best_at_k")),
+                *(_number(m["value"], m["n_reconstructed"] + m["n_reported"]) if m else MISSING for m in measures),
                 str(row["n_runs"]),
                 str(row["n_missing"]),
             ]
         )
     table = plain_table(heads, rows, numbers=True)
-    if any(cell.startswith(RECONSTRUCTED) for row in rows for cell in row[1:]):
-        table.caption = f"{RECONSTRUCTED} rests on scores reconstructed from transcripts, which are not official"
+    if any(cell.startswith(UNOFFICIAL) for row in rows for cell in row[1:]):
+        table.caption = (
+            f"{UNOFFICIAL} rests on scores of imported logs (reconstructed, reported), which are not official"
+        )
         table.caption_justify = "left"
     return table
 
 
-def _number(value: float | None, reconstructed: int) -> str:
-    return MISSING if value is None else f"{RECONSTRUCTED if reconstructed else ''}{value:.3f}"
+def _number(value: float | None, unofficial: int) -> str:
+    return MISSING if value is None else f"{UNOFFICIAL if unofficial else ''}{value:.3f}"

@@ -13,8 +13,8 @@ from harbor.models.trial.paths import EnvironmentPaths
 from harbor.models.verifier.result import VerifierResult
 from harbor.verifier.verifier import DownloadVerifierDirError, RewardFileNotFoundError, Verifier
 
-from loopscope.engine.verdict import MAX_REWARD_FILE, Verdict, read_verdict
 from loopscope.models import Record, VerificationStatus
+from loopscope.models.verdict import MAX_REWARD_FILE, Verdict, read_verdict
 from loopscope.records import write_model
 
 VERDICT_FILE = "loopscope-verdict.json"

@@ -6,12 +6,14 @@ from pathlib import Path
 
 from loopscope.evidence.evaluator import evaluator_for
 from loopscope.evidence.gate import Artifact
-from loopscope.evidence.inputs import digest
+from loopscope.evidence.inputs import digest, same_but_code
 from loopscope.evidence.log_checkpoints import from_log
 from loopscope.evidence.repository_checkpoints import from_repository
-from loopscope.evidence.runlog import run_log
+from loopscope.evidence.runlog import is_lost, run_log
 from loopscope.models import RunEvidence, TaskFacts
 from loopscope.records import RecordError, RunDir
+
+NOT_ANEW = "evidence is an earlier loopscope's: the agent's own log was removed since, and cannot be read anew"
 
 
 def run_evidence(
@@ -26,7 +28,8 @@ def renewed_evidence(
 ) -> tuple[RunEvidence, bool]:
     """(the evidence of one run, whether it is new). Equal records give equal evidence.
 
-    What was found in the same records before is taken as it is.
+    What was found in the same records before is taken as it is; also what an earlier loopscope found in an agent's own
+    log that was removed since, for nobody can look at it anew.
 
     Args:
         run: its records.
@@ -40,8 +43,12 @@ def renewed_evidence(
     evaluator = evaluator_for(facts.name, evaluators)
     inputs = digest(run, facts, prepared, evaluator)
     before = _before(run)
-    if before is not None and before.inputs == inputs and before.run_id == run.run_id:
-        return before, False
+    if before is not None and before.run_id == run.run_id:
+        if before.inputs == inputs:
+            return before, False
+        if same_but_code(before.inputs, inputs) and is_lost(run):
+            warnings = tuple(dict.fromkeys((*before.warnings, NOT_ANEW)))
+            return before.model_copy(update={"warnings": warnings}), False
     log, warnings = run_log(run, facts, evaluator)
     if run.record.imported is not None:
         found = from_log(run, log, evaluator)

@@ -8,20 +8,28 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from loopscope.models import TaskFacts
+from loopscope.models import Manifest, Part, TaskFacts
 from loopscope.models.evaluator import Evaluator
 from loopscope.records import RunDir
+from loopscope.records.manifest import read_manifest, removed_parts
 
 _ROOM = Path(__file__).parent
 _CODE = (_ROOM, _ROOM.parent / "transcripts", _ROOM.parent / "models" / "evidence.py")
+_NATIVE = "native/"
+_SESSIONS = (".db", ".json", ".jsonl")
+"""So end the names of logs that evidence is read from."""
 _READ = ("record.json", "canonical.json.zst", "transcript.json")
 _BLOCK = 1 << 20
 
 
 def digest(run: RunDir, facts: TaskFacts, prepared: frozenset[bytes], evaluator: Evaluator | None) -> str:
-    """sha256 over records, scores, transcript, task, evaluator and the code that reads them.
+    """sha256 over records, scores, transcript, task and evaluator, and after a dot that of the code that reads them.
 
-    The repository is named by the commits of the record; its files are held against the manifest before.
+    The repository is named by the commits of the record. The agent's own logs count as the manifest has them, against
+    which they are held before: to remove them (`study gc --native`) changes no digest.
+
+    Raises:
+        RecordError: the manifest cannot be read.
     """
     whole = hashlib.sha256()
 
@@ -30,14 +38,38 @@ def digest(run: RunDir, facts: TaskFacts, prepared: frozenset[bytes], evaluator:
             whole.update(len(value).to_bytes(8, "big"))
             whole.update(value)
 
-    add("code", code_version().encode())
     add("task", facts.model_dump_json().encode())
     add("prepared", *sorted(prepared))
     add("evaluator", evaluator.model_dump_json().encode() if evaluator else b"")
     add("repository", b"yes" if (run.path / "repository").is_dir() else b"no")
-    for path in _files(run.path):
+    manifest = read_manifest(run.path)
+    listed = _native(manifest) if manifest is not None else {}
+    for path in _files(run.path, ("scores",) if manifest is not None else ("scores", "native")):
         add(path.relative_to(run.path).as_posix(), _hash(path))
-    return whole.hexdigest()
+    for name, sha in listed.items():
+        add(name, bytes.fromhex(sha))
+    return f"{whole.hexdigest()}.{code_version()}"
+
+
+def same_but_code(before: str, now: str) -> bool:
+    """Whether two digests are of the same records, read by whichever code."""
+    return before.partition(".")[0] == now.partition(".")[0]
+
+
+def lost_native(run: RunDir) -> bool:
+    """Whether logs of the agent's own from which evidence may be read were removed on purpose.
+
+    Raises:
+        RecordError: the manifest, or the note of what was removed, cannot be read.
+    """
+    if Part.NATIVE not in removed_parts(run.path):
+        return False
+    manifest = read_manifest(run.path)
+    return manifest is not None and any(name.endswith(_SESSIONS) for name in _native(manifest))
+
+
+def _native(manifest: Manifest) -> dict[str, str]:
+    return {name: file.sha256 for name, file in sorted(manifest.files.items()) if name.startswith(_NATIVE)}
 
 
 @cache
@@ -53,11 +85,11 @@ def code_version() -> str:
     return whole.hexdigest()
 
 
-def _files(run: Path) -> Iterator[Path]:
+def _files(run: Path, folders: tuple[str, ...]) -> Iterator[Path]:
     for name in _READ:
         if (run / name).is_file():
             yield run / name
-    for folder in ("scores", "native"):
+    for folder in folders:
         for place, directories, names in os.walk(run / folder):
             directories.sort()
             for name in sorted(names):

@@ -9,7 +9,7 @@ from loopscope.evidence.events import CommitSeen, Place, Seen
 from loopscope.evidence.gate import Decision
 from loopscope.evidence.joining import Joined, join, with_checkpoints
 from loopscope.evidence.log_gate import decide_log
-from loopscope.evidence.remarks import Step, remarks
+from loopscope.evidence.remarks import Step, noise_band, remarks
 from loopscope.evidence.runlog import RunLog
 from loopscope.evidence.scores import StateScores
 from loopscope.evidence.windows import windows
@@ -29,8 +29,8 @@ def from_log(run: RunDir, log: RunLog | None, evaluator: Evaluator | None) -> Ru
     names = [commit.sha for commit in seen.commits]
     kept = [decision.keep for decision in decisions]
     joined = join(windows(seen, dict(enumerate(names))), names, kept)
-    noise = scores.noise_band()
-    odd = remarks(_steps(seen, made, decisions), noise)
+    noise = noise_band(scores.spreads.values())
+    odd = remarks(_steps(scores, made, decisions), noise)
     first = next((position for position, keep in enumerate(kept) if keep), None)
     checkpoints = []
     for position, commit in enumerate(seen.commits):
@@ -111,9 +111,9 @@ def _initial(commit: CommitSeen, decision: Decision, start: str | None, *, begin
     return True, False, "the task as it was prepared: no change of an artifact file was seen before"
 
 
-def _steps(seen: Seen, made: list[Reconstructed | None], decisions: list[Decision]) -> list[Step]:
+def _steps(scores: StateScores, made: list[Reconstructed | None], decisions: list[Decision]) -> list[Step]:
     steps, changes, seeds = [], 0, True
-    for position, (commit, decision) in enumerate(zip(seen.commits, decisions, strict=True)):
+    for position, (commit, decision) in enumerate(zip(scores.seen.commits, decisions, strict=True)):
         part = commit.segment
         changes += part.changes
         seeds = seeds and (part.seeds_only or not part.changes)
@@ -121,7 +121,9 @@ def _steps(seen: Seen, made: list[Reconstructed | None], decisions: list[Decisio
             score: Decimal | None = None
             if (item := made[position]) is not None:
                 score = item.value
-            steps.append(Step(position, score, changes if commit.state is not None else None, seeds and changes > 0))
+            followed = changes if commit.state is not None else None
+            spread = scores.spreads.get(commit.state) if commit.state is not None else None
+            steps.append(Step(position, score, followed, seeds and changes > 0, spread))
             changes, seeds = 0, True
     return steps
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from decimal import Decimal
 
 from loopscope.evidence.align import Title, align
@@ -11,7 +12,7 @@ from loopscope.evidence.delivery import delivered, delivered_by
 from loopscope.evidence.events import CommitSeen, Seen
 from loopscope.evidence.gate import EPS, Artifact, Decision, decide, is_administrative
 from loopscope.evidence.joining import Joined, join, with_checkpoints
-from loopscope.evidence.remarks import Step, remarks
+from loopscope.evidence.remarks import Step, noise_band, remarks
 from loopscope.evidence.runlog import RunLog
 from loopscope.evidence.scores import StateScores
 from loopscope.evidence.seeds import diff_only_seeds
@@ -32,7 +33,9 @@ def from_repository(run: RunDir, log: RunLog | None, artifact: Artifact, evaluat
     record, official = run.record, run.scores()
     seen = log.seen if log is not None else Seen()
     scores = StateScores(seen, evaluator)
-    noise = _noise(scores.noise_band(), official.values())
+    # As everywhere, what the verifier measured stands before what the agent did.
+    verified = {state: score.spread for state, score in official.items() if score.spread is not None}
+    noise = noise_band(verified.values() or scores.spreads.values())
     told = log is not None
     common = RunEvidence(
         run_id=run.run_id,
@@ -59,7 +62,8 @@ def from_repository(run: RunDir, log: RunLog | None, artifact: Artifact, evaluat
         names = [commit.sha for commit in record.commits]
         segments = windows(seen, {column: names[row] for row, column in pairs.items()})
         joined = join(segments, names, kept)
-        steps = list(_steps(record, decisions, values, repository, artifact))
+        changed = _steps(record, decisions, values, repository, artifact)
+        steps = [replace(step, spread=verified.get(record.commits[step.position].state)) for step in changed]
     finally:
         repository.close()
     odd = remarks(steps, noise)
@@ -140,11 +144,6 @@ def _final(score: StateScore | None, scores: StateScores) -> dict[str, object]:
     if score is not None:
         grade = Grade.OFFICIAL if score.value is not None else Grade.MISSING
     return {"final": made, "final_grade": grade}
-
-
-def _noise(seen: Decimal | None, official: Iterable[StateScore]) -> Decimal | None:
-    spreads = [score.spread for score in official if score.spread is not None]
-    return max([*spreads, *([seen] if seen is not None else [])], default=None)
 
 
 def _steps(

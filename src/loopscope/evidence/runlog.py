@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from loopscope.evidence.annotated import seen_in_steps
 from loopscope.evidence.events import Seen
+from loopscope.evidence.inputs import lost_native
 from loopscope.evidence.shellseen import seen_in_transcript
 from loopscope.models import TaskFacts
 from loopscope.models.evaluator import Evaluator
@@ -15,6 +17,7 @@ from loopscope.transcripts import atif, formats, serial
 from loopscope.transcripts.atif_steps import read_tool_steps
 from loopscope.transcripts.canonical import Transcript
 from loopscope.transcripts.errors import TranscriptError
+from loopscope.transcripts.harbor import agent_log
 
 
 @dataclass(frozen=True)
@@ -30,7 +33,7 @@ def run_log(run: RunDir, facts: TaskFacts, evaluator: Evaluator | None) -> tuple
     """(what the transcript shows, or None without a readable one; what could not be read, in words).
 
     An imported run has its canonical transcript. Else steps that say what they are come first, then the harness's own
-    log, then the transcript that Harbor makes of it.
+    log, then the transcript that Harbor makes of it. Files of no known format beside them (plain output) are no loss.
     """
     warnings: list[str] = []
     if os.path.lexists(run.canonical):
@@ -41,23 +44,39 @@ def run_log(run: RunDir, facts: TaskFacts, evaluator: Evaluator | None) -> tuple
     steps = read_tool_steps(run.transcript)
     if steps and any(step.annotation is not None for step in steps):
         return RunLog(seen_in_steps(steps, evaluator), True), ()
-    native = run.path / "native"
-    for path, format in ((native, None), (run.transcript, atif.NAME)):
-        if not path.exists():
+    if is_lost(run):
+        warnings.append("the agent's own log was removed before evidence was made of it: it is made without")
+    for path, look in ((run.path / "native", agent_log), (run.transcript, _atif)):
+        found, broken = look(path) if path.exists() else ([], None)
+        warnings += [_not_read(run, broken)] if broken else []
+        if not found:
             continue
-        try:
-            found = list(formats.read(path, format))
-        except TranscriptError as error:
-            warnings.append(_not_read(run, error))
-            continue
-        # What could not be read before is no loss, now that another log of the run can.
-        several = f"{path.name} holds {len(found)} sessions; the one with the most calls was read"
+        if len(found) > 1:
+            warnings.append(f"{path.name} holds {len(found)} sessions; the one with the most calls was read")
         most = max(found, key=lambda item: len(item.calls))
-        return _told(most, facts, evaluator), (several,) if len(found) > 1 else ()
+        return _told(most, facts, evaluator), tuple(warnings)
     if steps is not None:
         seen = replace(Seen(), tool_calls=len(steps))
         return RunLog(seen, True), tuple(warnings)
     return None, tuple(warnings)
+
+
+def is_lost(run: RunDir) -> bool:
+    """Whether the log that a run's evidence would be read from was removed on purpose.
+
+    Raises:
+        RecordError: the manifest, or the note of what was removed, cannot be read.
+    """
+    if not lost_native(run) or os.path.lexists(run.canonical):
+        return False
+    return not any(step.annotation is not None for step in read_tool_steps(run.transcript) or ())
+
+
+def _atif(path: Path) -> tuple[list[Transcript], TranscriptError | None]:
+    try:
+        return list(formats.read(path, atif.NAME)), None
+    except TranscriptError as error:
+        return [], error
 
 
 def _not_read(run: RunDir, error: TranscriptError) -> str:

@@ -141,26 +141,28 @@ class StateScores:
             return None, Grade.MISSING
         return made, Grade.CONFIRMED if certain and self._sure(made) else Grade.INFERRED
 
-    def noise_band(self) -> Decimal | None:
-        """Largest spread of rewards among equal states that were evaluated more than once with the same command.
+    @cached_property
+    def spreads(self) -> dict[str, Decimal]:
+        """Largest spread of rewards among evaluations with the same command, by state; only of repeated ones.
 
         A check that passes and fails on one state moves its reward between nothing and what it is worth. Where a file
         is measured, nobody can tell noise from progress.
         """
         if self._measures_file:
-            return None
+            return {}
         groups: dict[tuple[str, str], list[EvaluationSeen]] = {}
         for item in self.seen.evaluations:
             if item.counted and item.certain and item.state is not None:
                 groups.setdefault((item.state, item.command), []).append(item)
-        spreads: list[Decimal] = []
+        spreads: dict[str, Decimal] = {}
         for (state, _), items in groups.items():
             rewards = [reward for item in items for reward in item.rewards]
             if {item.status for item in items} >= {EvaluationStatus.RESULT, EvaluationStatus.FAILED} and rewards:
                 rewards += [reward for _, item in self._of(state) if item.certain for reward in item.rewards]
             if len(rewards) > 1:
-                spreads.append(max(rewards) - min(rewards))
-        return max(spreads, default=None)
+                spread = max(rewards) - min(rewards)
+                spreads[state] = max(spread, spreads.get(state, spread))
+        return spreads
 
 
 def _messages(items: Sequence[EvaluationSeen]) -> str:

@@ -10,7 +10,7 @@ from importlib.metadata import version
 from itertools import chain
 
 from loopscope.imports.naming import harness_of
-from loopscope.models import Imported, RunRecord, RunStatus, Timings
+from loopscope.models import Imported, ReportedReward, RunRecord, RunStatus, Timings
 from loopscope.records.store import run_id_of
 from loopscope.transcripts.canonical import MAIN, MarkKind, Note, Transcript
 
@@ -75,7 +75,7 @@ def _version() -> str:
 
 
 def _imported(transcript: Transcript, digest: str, log: str) -> Imported:
-    source, usage = transcript.source, transcript.usage
+    source, usage, reported = transcript.source, transcript.usage, transcript.reported
     notes = [_line(note) for note in transcript.notes]
     if len(notes) > MOST_NOTES:
         notes = [*notes[: MOST_NOTES - 1], f"{len(notes) - MOST_NOTES + 1} more notes, in the transcript"]
@@ -88,6 +88,7 @@ def _imported(transcript: Transcript, digest: str, log: str) -> Imported:
         usage_source=usage.source,
         usage_completeness=usage.completeness.value,
         claimed_cost_usd=usage.claimed_cost_usd,
+        reported=ReportedReward(reward=reported.reward, where=reported.where) if reported else None,
         notes=tuple(notes),
     )
 

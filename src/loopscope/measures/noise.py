@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from statistics import median_high
 
 from loopscope.measures.exact import EPS, Score, exact, observed
 
@@ -20,9 +21,13 @@ class Confidence:
 
 
 def noise_band(groups: Iterable[Iterable[Score]]) -> Fraction | None:
-    """The largest spread within a group, a group being the measurements of one state; None where none has two."""
+    """Median of the spreads (maximum - minimum) within groups; None where no group has two measurements.
+
+    A group is the measurements of one state. Of an even number of spreads the larger middle one counts. One state whose
+    measurements were disturbed does not widen the band of all others, as it would if the largest spread counted.
+    """
     spreads = [max(values) - min(values) for group in groups if len(values := observed(group)) > 1]
-    return max(spreads, default=None)
+    return median_high(spreads) if spreads else None
 
 
 def dip_confidence(before: Iterable[Score], after: Iterable[Score]) -> Confidence | None:

@@ -15,6 +15,8 @@ class Grade(StrEnum):
 
     OFFICIAL = "official"
     """The task's verifier scored it, in a sandbox that the agent never touched."""
+    REPORTED = "reported"
+    """The task's verifier gave it in the agent's own sandbox, and the imported log says so. Only of final scores."""
     CONFIRMED = "confirmed"
     """Reconstructed: the commit is confirmed, and the task's own evaluation surely ran on exactly its state."""
     INFERRED = "inferred"
@@ -247,8 +249,8 @@ class RunEvidence(Versioned):
     final_grade: Grade = Grade.MISSING
     """How well the final score is known."""
     noise_band: Decimal | None = None
-    """Largest spread of rewards among equal states that were evaluated more than once with the same command; None
-    where none was."""
+    """Median of the spreads of rewards of states that were measured more than once: by the verifier, else by the agent
+    with the same command. None where none was."""
     order_checked: bool | None = None
     """The log's order is the order in time, as far as it can be checked; None without a transcript."""
     disagreements: tuple[str, ...] = ()

@@ -37,7 +37,7 @@ class Part(StrEnum):
     """What can be left out of an archive, or removed from a study, without a number of the tables changing."""
 
     NATIVE = "native"
-    """Agents' own logs; the transcript is none of them."""
+    """Agents' own logs; the transcript is none of them. Evidence that was made of them before stays valid."""
     WORKSPACE = "workspace"
     """Compressed workspaces. Without them nothing can be verified again."""
     ATTEMPTS = "attempts"

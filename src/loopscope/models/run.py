@@ -129,6 +129,15 @@ class Limit(Record):
     """How often it was met: processes killed or refused; None when that cannot be told."""
 
 
+class ReportedReward(Record):
+    """A reward that an imported log states: the task's verifier gave it, but in the agent's own sandbox."""
+
+    reward: Decimal
+    """As the log has it."""
+    where: str
+    """File and field of the log that it was read from."""
+
+
 class Imported(Record):
     """Where a run comes from that loopscope did not do itself."""
 
@@ -148,6 +157,8 @@ class Imported(Record):
     """complete, partial or unknown."""
     claimed_cost_usd: Decimal | None = None
     """Money as the log claims it."""
+    reported: ReportedReward | None = None
+    """The final reward that the log itself states; None where it states none."""
     notes: tuple[str, ...] = ()
     """What its reader could not take, or took with a reservation."""
 

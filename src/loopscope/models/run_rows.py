@@ -31,15 +31,18 @@ class RunRow:
     status: str
     """How the rollout ended (`RunStatus`)."""
     imported: bool
-    """loopscope did not do the run itself: it has no repository, and its scores are reconstructed."""
+    """loopscope did not do the run itself: it has no repository, and no score of it is official."""
     log_format: str | None
     """Format of the imported log; None for a run of our own."""
     final_score: float | None
-    """f: official, else, for an imported run, reconstructed; `final_source` says which. [reward; 2.2]"""
+    """f: official, else, for an imported run, as its log reports it, else reconstructed; `final_source` says which.
+    [reward; 2.2]"""
     final_source: str | None
-    """`official` or `reconstructed`; None without a final score."""
+    """`official`, `reported` or `reconstructed`; None without a final score."""
     final_grade: str
     """How well the final score is known (`Grade`)."""
+    final_reconstructed: float | None
+    """Score of an imported run's last state by its transcript, also where a reported one counts. [reward; metrics]"""
     final_spread: float | None
     """Largest minus smallest official final reward; None unless two were measured. [reward; metrics]"""
     final_status: str
@@ -127,7 +130,8 @@ class RunRow:
     left_behind: float | None
     """Best reconstructed score of any evaluated state minus the best score of a checkpoint. [reward; extras]"""
     noise_band: float | None
-    """Largest spread among repeated measurements of one state: official ones, else the agent's. [reward; extras]"""
+    """Median of the spreads of states that were measured repeatedly: by the verifier, else by the agent.
+    [reward; extras]"""
     dip_confidence: float | None
     """Mean of `dips.confidence`. [share; extras]"""
     dips_within_noise: int | None

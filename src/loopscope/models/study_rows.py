@@ -26,6 +26,8 @@ class OutcomeRow:
     """Rollouts that would make k on every task but have none. [count; ]"""
     n_reconstructed: int
     """Runs among `n_runs` whose final score is reconstructed and no official one. [count; metrics]"""
+    n_reported: int
+    """Those whose final score is no official one, but reported by the imported log. [count; metrics]"""
     avg_at_k: float | None
     """Mean over tasks of the mean final score. [reward; 2.2]"""
     best_at_k: float | None
@@ -52,6 +54,8 @@ class TaskScoreRow:
     """Rollouts without a final score. [count; ]"""
     n_reconstructed: int
     """Runs whose final score is reconstructed and no official one. [count; metrics]"""
+    n_reported: int
+    """Those whose final score is no official one, but reported by the imported log. [count; metrics]"""
 
 
 @dataclass(frozen=True)
@@ -72,6 +76,8 @@ class MeasureRow:
     """Runs with a value. [count; ]"""
     n_reconstructed: int
     """Runs among `n_runs` whose scores are reconstructed, in part or all. [count; metrics]"""
+    n_reported: int
+    """Runs among `n_runs` whose final score is reported by the imported log. [count; metrics]"""
 
 
 @dataclass(frozen=True)
@@ -88,6 +94,8 @@ class CategoryRow:
     """Runs with a value. [count; ]"""
     n_reconstructed: int
     """Runs among `n_runs` whose scores are reconstructed, in part or all. [count; metrics]"""
+    n_reported: int
+    """Runs among `n_runs` whose final score is reported by the imported log. [count; metrics]"""
 
 
 @dataclass(frozen=True)

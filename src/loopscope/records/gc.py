@@ -140,7 +140,13 @@ class _Finder:
             attempts = run / "attempts"
             tries = attempts.iterdir() if kind_of(attempts) is Kind.DIRECTORY else ()
             for folder in (run, *(() if Garbage.ATTEMPTS in self._asked else sorted(tries))):
-                if kind_of(folder / "native") is Kind.DIRECTORY:
+                if kind_of(folder / "native") is not Kind.DIRECTORY:
+                    continue
+                if folder.parent == self._root / "runs" and kind_of(folder / "evidence.json") is None:
+                    self.kept.append(
+                        f"{self._place(folder / 'native')}: stays, for evidence may be read from it; analyze first"
+                    )
+                else:
                     yield self._item(Garbage.NATIVE, folder / "native")
 
     def _workspace(self, path: Path) -> Iterator[Removable]:

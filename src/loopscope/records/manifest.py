@@ -17,7 +17,7 @@ LATER = frozenset({MANIFEST, REMOVED, UNIT, "scores", "evidence.json", "attempts
 DAMAGED_TRY = "-damaged"
 """Ends the name of an earlier try (`attempts/<n>-damaged/`) that was not as it was written when it was set aside."""
 
-_INPUTS = ("transcript.json", "canonical.json.zst", "repository/")
+_INPUTS = ("transcript.json", "canonical.json.zst", "repository/", "native/")
 """What analysis reads besides sealed documents."""
 
 Hasher = Callable[[Path], FileHash]
@@ -113,7 +113,7 @@ def _problem(entry: Entry, listed: FileHash | None, hasher: Hasher | None) -> st
 
 
 def check_inputs(folder: Path) -> None:
-    """Hold what analysis reads of a run (repository, transcript) against its manifest; a run without one passes.
+    """Hold what analysis reads of a run (repository, transcript, own logs) against its manifest; without one it passes.
 
     Raises:
         RecordError: names the first file that differs.

@@ -218,6 +218,15 @@ class UsageReport:
 
 
 @dataclass(frozen=True, slots=True)
+class Reported:
+    """A reward that the log itself states: the task's verifier gave it, but in the sandbox that the agent worked in."""
+
+    reward: Decimal
+    where: str
+    """File and field that it was read from."""
+
+
+@dataclass(frozen=True, slots=True)
 class Source:
     """Where a transcript comes from, as far as its log says so."""
 
@@ -248,6 +257,8 @@ class Transcript:
     marks: tuple[Mark, ...]
     usage: UsageReport
     notes: tuple[Note, ...]
+    reported: Reported | None = None
+    """None where the log states no reward: it is missing, and not 0."""
 
     @property
     def threads(self) -> tuple[str, ...]:

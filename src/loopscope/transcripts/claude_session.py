@@ -7,6 +7,7 @@ compaction summaries is not in the log.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ from loopscope.transcripts.errors import TranscriptError
 from loopscope.transcripts.files import is_file, is_folder, listed, walked
 from loopscope.transcripts.glimpse import Glimpse
 from loopscope.transcripts.parsing import lines
-from loopscope.transcripts.reader import SURE
+from loopscope.transcripts.reader import SURE, read_each
 from loopscope.transcripts.shapes import flag, moment, short, table, text, words
 
 NAME = "claude-code"
@@ -53,19 +54,18 @@ def read(path: Path) -> Iterator[Transcript]:
     """One transcript for each session.
 
     Raises:
-        TranscriptError: there is none.
+        TranscriptError: there is none; or, after the others, one could not be read.
     """
     if is_file(path):
         yield _session(path)
         return
-    found = False
-    for session in _sessions(path):
-        found = True
-        yield _session(session)
-    if not found:
+    sessions = _sessions(path)
+    first = next(sessions, None)
+    if first is None:
         raise TranscriptError(
             path, "holds no session of Claude Code", "give a session's .jsonl or the folder around it"
         )
+    yield from read_each(chain((first,), sessions), _session)
 
 
 def _sessions(folder: Path) -> Iterator[Path]:
@@ -129,8 +129,13 @@ class _Session:
 
     def take(self, path: Path, thread: str, relative: str | None = None) -> None:
         self._files[thread] = relative or path.name
-        for index, line in lines(path, self.builder):
-            self._line(index, line, thread)
+        try:
+            for index, line in lines(path, self.builder):
+                self._line(index, line, thread)
+        except TranscriptError:
+            if thread == MAIN:
+                raise
+            self.builder.note(NoteKind.SKIPPED, "subagent logs that cannot be read")
 
     @property
     def sessions(self) -> frozenset[str]:

@@ -18,7 +18,7 @@ from loopscope.transcripts.errors import TranscriptError
 from loopscope.transcripts.files import is_file, walked
 from loopscope.transcripts.glimpse import Glimpse
 from loopscope.transcripts.parsing import lines
-from loopscope.transcripts.reader import SURE
+from loopscope.transcripts.reader import SURE, read_each
 from loopscope.transcripts.shapes import short, table
 
 NAME = "codex"
@@ -36,7 +36,7 @@ def read(path: Path) -> Iterator[Transcript]:
     """One transcript for each session that no other one started; subagents are threads of it.
 
     Raises:
-        TranscriptError: there is none.
+        TranscriptError: there is none; or, after the others, one could not be read.
     """
     if is_file(path):
         yield _transcript(_Session(path, *(_ids(Glimpse(path)) or (_name(path), None))), path.parent)
@@ -44,8 +44,7 @@ def read(path: Path) -> Iterator[Transcript]:
     roots = _trees(path)
     if not roots:
         raise TranscriptError(path, "holds no rollout of Codex", "give a rollout-*.jsonl or the sessions folder")
-    for root in roots:
-        yield _transcript(root, path)
+    yield from read_each(roots, lambda root: _transcript(root, path))
 
 
 @dataclass
@@ -117,8 +116,13 @@ def _transcript(root: _Session, folder: Path) -> Transcript:
             str(session.path.relative_to(folder)) if session.path.is_relative_to(folder) else session.path.name
         )
         rollout = Rollout(builder, thread, session.id)
-        for index, line in lines(session.path, builder):
-            rollout.take(index, line)
+        try:
+            for index, line in lines(session.path, builder):
+                rollout.take(index, line)
+        except TranscriptError:
+            if thread == MAIN:
+                raise
+            builder.note(NoteKind.SKIPPED, "subagents' rollouts that cannot be read")
         entries += rollout.entries
         first = first or rollout
         stack += [(child, child.id) for child in session.children]

@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from loopscope.transcripts import atif, claude_session, claude_stream, codex, kimi, opencode_db
-from loopscope.transcripts.canonical import Note, NoteKind, Transcript
+from loopscope.transcripts.canonical import Note, NoteKind, Reported, Transcript
 from loopscope.transcripts.errors import TranscriptError
 from loopscope.transcripts.files import is_file, is_folder, listed, walked, whole
 from loopscope.transcripts.glimpse import Glimpse
 from loopscope.transcripts.parsing import parse
 from loopscope.transcripts.reader import SURE, Reader
+from loopscope.transcripts.rewards import reward_in, reward_in_result
 from loopscope.transcripts.shapes import short, table
 
 NAME = "harbor"
@@ -37,7 +38,8 @@ def read(path: Path) -> Iterator[Transcript]:
     """The transcripts of all trials, each with its task's and trial's name.
 
     Raises:
-        TranscriptError: there is no trial, or none with a log.
+        TranscriptError: there is no trial, or none with a log; of a single trial also, after the others, that some of
+            its sessions could not be read.
     """
     trials = [path] if _is_trial(path) else [folder for folder in listed(path) if _is_trial(folder)]
     if not trials:
@@ -51,6 +53,8 @@ def read(path: Path) -> Iterator[Transcript]:
                 yield transcript
         except TranscriptError as error:
             refused = error
+    if refused and trials == [path]:
+        raise refused
     if not found:
         raise refused or TranscriptError(path, "has trials, but no agent left a log", "look into their agent/ folders")
 
@@ -66,25 +70,42 @@ def _trial(trial: Path) -> Iterator[Transcript]:
     folders = [trial / "agent"] if is_folder(trial / "agent") else []
     folders += [step / "agent" for step in listed(trial / "steps") if is_folder(step / "agent")]
     for folder in folders:
-        for transcript in _agent(folder):
-            yield _named(transcript, about, trial, folder)
+        reported = _reported(trial, folder, about if len(folders) == 1 else {})
+        found, broken = agent_log(folder)
+        for transcript in found:
+            yield _rewarded(_named(transcript, about, trial, folder), reported, several=len(found) > 1)
+        if broken:
+            raise broken
 
 
-def _agent(folder: Path) -> Iterator[Transcript]:
-    """The best log of an agent's folder."""
-    broken: TranscriptError | None = None
+def _reported(trial: Path, folder: Path, result: Mapping[str, Any]) -> Reported | None:
+    """The reward of the trial, or of the step whose agent's folder it is, as Harbor's verifier left it there."""
+    verifier = folder.parent / "verifier"
+    return reward_in_result(result) or reward_in(verifier, str(verifier.relative_to(trial)))
+
+
+def _rewarded(transcript: Transcript, reported: Reported | None, *, several: bool) -> Transcript:
+    """The transcript with its trial's reward. Of several sessions nobody can say whose it is."""
+    if reported is None or not several:
+        return replace(transcript, reported=reported)
+    note = Note(NoteKind.SKIPPED, "the trial's reward, which is that of several sessions together")
+    return replace(transcript, notes=(*transcript.notes, note))
+
+
+def agent_log(folder: Path) -> tuple[list[Transcript], TranscriptError | None]:
+    """(the sessions of the best log of an agent's folder, what could not be read of it)."""
+    first: TranscriptError | None = None
     for read in _candidates(folder):
-        found = False
+        found, broken = [], None
         try:
             for transcript in read:
-                found = True
-                yield transcript
+                found.append(transcript)
         except TranscriptError as error:
             broken = error
         if found:
-            return
-    if broken:
-        raise broken
+            return found, broken
+        first = first or broken
+    return [], first
 
 
 def _candidates(folder: Path) -> Iterator[Iterator[Transcript]]:

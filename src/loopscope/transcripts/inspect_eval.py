@@ -7,6 +7,7 @@ sandbox, and the calls of agents within agents. Large texts stand once among the
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ from loopscope.transcripts.inspect_archive import Archive
 from loopscope.transcripts.inspect_events import Events, counted
 from loopscope.transcripts.parsing import object_of, parse
 from loopscope.transcripts.reader import PERHAPS, SURE
+from loopscope.transcripts.rewards import reward_of_scores
 from loopscope.transcripts.shapes import count, joined, rows, short, table, text
 
 NAME = "inspect"
@@ -48,22 +50,21 @@ def read(path: Path) -> Iterator[Transcript]:
     """One transcript for each sample.
 
     Raises:
-        TranscriptError: it is no archive, or holds no sample.
+        TranscriptError: it is no archive, or holds no sample; or, after the others, some could not be read.
     """
     with opened(path) as stream:
         archive = Archive(stream, path)
         header = _header(archive)
-        found = False
+        found, lost = False, list[str]()
         for name in archive.names():
             if not (name.startswith("samples/") and name.endswith(".json")):
                 continue
             builder = Builder()
             data = archive.read(name)
-            if data is None:
-                continue
             try:
-                sample = object_of(data, f"{path} ({name[:100]})", "messages", builder)
+                sample = object_of(data or b"", f"{path} ({name[:100]})", "messages", builder)
             except TranscriptError:
+                lost.append(name)
                 continue
             found = True
             if header.get("status") is None:
@@ -72,6 +73,10 @@ def read(path: Path) -> Iterator[Transcript]:
     if not found:
         raise TranscriptError(
             path, "holds no readable sample", "check that it is a log of Inspect and has ended samples"
+        )
+    if lost:
+        raise TranscriptError(
+            path, f"samples that cannot be read: {len(lost)} (first {lost[0][:100]!a})", "the others were taken in"
         )
 
 
@@ -106,7 +111,10 @@ def _sample(builder: Builder, header: Mapping[str, Any], sample: Mapping[str, An
         trial=f"{str(name)[:150]} epoch {epoch}" if isinstance(name, (str, int)) else None,
         seed=str(epoch) if epoch is not None else None,
     )
-    return builder.finish(source, _usage(sample, events))
+    reported, doubt = reward_of_scores(sample.get("scores"))
+    if doubt:
+        builder.note(NoteKind.SKIPPED, f"the sample's score: {doubt}")
+    return replace(builder.finish(source, _usage(sample, events)), reported=reported)
 
 
 def _usage(sample: Mapping[str, Any], events: Events) -> UsageReport:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ from loopscope.transcripts.errors import TranscriptError
 from loopscope.transcripts.files import is_file, listed, walked, whole
 from loopscope.transcripts.glimpse import Glimpse
 from loopscope.transcripts.parsing import lines, parse
-from loopscope.transcripts.reader import SURE
+from loopscope.transcripts.reader import SURE, read_each
 from loopscope.transcripts.shapes import count, flag, joined, moment, short, table, text, words
 
 NAME = "kimi-code"
@@ -54,18 +55,21 @@ def read(path: Path) -> Iterator[Transcript]:
     """One transcript for each session.
 
     Raises:
-        TranscriptError: there is none.
+        TranscriptError: there is none; or, after the others, one could not be read.
     """
     if is_file(path):
         yield _transcript({MAIN: path}, path.parent)
         return
-    found = False
-    for agents in _sessions(path):
-        found = True
-        logs = {folder.name: folder / LOG for folder in listed(agents) if is_file(folder / LOG)}
-        yield _transcript(dict(sorted(logs.items(), key=lambda item: (item[0] != MAIN, item[0]))), agents.parent)
-    if not found:
+    sessions = _sessions(path)
+    first = next(sessions, None)
+    if first is None:
         raise TranscriptError(path, "holds no session of Kimi Code", f"give a session's folder, with agents/main/{LOG}")
+    yield from read_each(chain((first,), sessions), _session)
+
+
+def _session(agents: Path) -> Transcript:
+    logs = {folder.name: folder / LOG for folder in listed(agents) if is_file(folder / LOG)}
+    return _transcript(dict(sorted(logs.items(), key=lambda item: (item[0] != MAIN, item[0]))), agents.parent)
 
 
 def _is_wire(glimpse: Glimpse) -> bool:
@@ -91,8 +95,13 @@ def _transcript(logs: Mapping[str, Path], folder: Path) -> Transcript:
     wires = {}
     for thread, path in logs.items():
         wires[thread] = wire = _Wire(builder, thread)
-        for index, line in lines(path, builder):
-            wire.take(index, line)
+        try:
+            for index, line in lines(path, builder):
+                wire.take(index, line)
+        except TranscriptError:
+            if thread == MAIN or len(logs) == 1:
+                raise
+            builder.note(NoteKind.SKIPPED, "agents' logs that cannot be read")
     state = _state(folder / "state.json")
     main = wires.get(MAIN) or next(iter(wires.values()))
     if MAIN not in wires:

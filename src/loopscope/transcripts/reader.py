@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Protocol
 
 from loopscope.transcripts.canonical import Transcript
+from loopscope.transcripts.errors import TranscriptError
 from loopscope.transcripts.glimpse import Glimpse
 
 SURE = 1.0
@@ -28,6 +29,24 @@ class Reader(Protocol):
         """The transcripts that a path holds.
 
         Raises:
-            TranscriptError: there is nothing that can be read.
+            TranscriptError: there is nothing that can be read; or, after all that can be, that something could not.
         """
         ...
+
+
+def read_each[Item](items: Iterable[Item], read: Callable[[Item], Transcript]) -> Iterator[Transcript]:
+    """The transcripts of several logs, one broken log costing only itself.
+
+    Raises:
+        TranscriptError: at the end, the first that was met.
+    """
+    errors: list[TranscriptError] = []
+    for item in items:
+        try:
+            transcript = read(item)
+        except TranscriptError as error:
+            errors.append(error)
+        else:
+            yield transcript
+    if errors:
+        raise errors[0].with_others(len(errors) - 1)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from decimal import Decimal
 
 from loopscope.analysis import left
 from loopscope.analysis.explain.figures import Figure, call, exactly, mean_of, step, term
@@ -14,7 +13,6 @@ from loopscope.evidence.remarks import SUSPICIOUS
 from loopscope.measures.exact import exact
 from loopscope.measures.extras import JUMP
 from loopscope.models import Grade
-from loopscope.models.evaluator import EvaluationRole
 
 _SOME = 20
 """So many names are listed."""
@@ -85,20 +83,16 @@ def _claim_gap(told: Told) -> Step:
 
 
 def _left_behind(told: Told) -> Step:
-    by_state: dict[str, list[Decimal]] = {}
-    for seen in told.run.evidence.evaluations:
-        if seen.counted and seen.certain and seen.state is not None and seen.role == EvaluationRole.SCORE:
-            by_state.setdefault(seen.state, []).extend(seen.rewards)
-    medians = [call("median", sorted(rewards)) for rewards in by_state.values() if rewards]
+    states = left.measured_states(told.run)
+    medians = [call("median", rewards) for rewards in states.values()]
     kept = [row.value for row in told.run.canonical if row.value is not None]
     gap = left.left_behind(told.run)
-    states = _some(f"state {state}" for state, rewards in by_state.items() if rewards)
     return _of_runs(
         "left_behind",
         gap,
         "best reward of any evaluated state - best score of a checkpoint",
         f"max({', '.join(medians)}) - {call('max', kept)}" if medians and kept else None,
-        f"evaluated: {states}"
+        f"evaluated: {_some(f'state {state}' for state in states)}"
         if gap is not None
         else "no evaluated state with a reward, or no checkpoint with a score",
     )
@@ -106,12 +100,10 @@ def _left_behind(told: Told) -> Step:
 
 def _noise_band(told: Told) -> Step:
     run, band = told.run, left.band(told.run)
-    scored = [(f"#{at}", row.scored) for at, row in enumerate(run.rows)] + [("the final state", run.final_scored)]
-    formula = "largest spread among repeated measurements of one state"
-    for name, found in scored:
-        official, rewards = found.source is ScoreSource.OFFICIAL, found.rewards
-        if official and len(rewards) > 1 and exact(rewards[-1] - rewards[0]) == band:
-            return _of_runs("noise_band", band, formula, f"{term(rewards[-1])} - {term(rewards[0])}", f"of {name}")
+    formula = "median of the spreads of states that were measured repeatedly"
+    if spreads := left.verified_spreads(run):
+        names = _some("the final state" if at is None else f"#{at}" for at, _ in spreads)
+        return _of_runs("noise_band", band, formula, call("median_high", sorted(s for _, s in spreads)), f"of {names}")
     note = "no state was measured twice" if band is None else "of the agent's own evaluations, as evidence.json has it"
     return _of_runs("noise_band", band, formula, note=note)
 
@@ -165,6 +157,7 @@ def _grades(told: Told) -> list[Step]:
             "" if grades else "no checkpoint",
         )
         for grade in Grade
+        if grade is not Grade.REPORTED  # only a final score can be
     ]
 
 

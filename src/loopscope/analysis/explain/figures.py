@@ -20,6 +20,7 @@ FUNCTIONS = {
     "max": "the largest",
     "min": "the smallest",
     "median": "the middle one, of an even number the lower of the two in the middle",
+    "median_high": "the same, but of an even number the higher one",
     "ln": "the natural logarithm",
     "round": "rounded to so many decimals, halves to the even digit",
 }

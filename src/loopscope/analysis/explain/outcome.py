@@ -13,7 +13,14 @@ def final_score(told: Told, evaluator: Evaluator | None) -> ScoreTold:
     """The final score and what it is made of."""
     run = told.run
     return score_told(
-        run.final_scored, run.final, run.evidence.final, run.evidence, evaluator, table="runs", name="final_score"
+        run.final_scored,
+        run.final,
+        run.evidence.final,
+        run.evidence,
+        evaluator,
+        reported=run.record.imported.reported if run.record.imported is not None else None,
+        table="runs",
+        name="final_score",
     )
 
 
@@ -32,6 +39,7 @@ def counts(told: Told) -> tuple[Step, ...]:
             note="" if spread is not None else "fewer than two official verifications gave a reward",
             table="runs",
         ),
+        *_beside(told),
         step(
             "best_step_score",
             max(steps, default=None),
@@ -49,6 +57,16 @@ def counts(told: Told) -> tuple[Step, ...]:
             table="runs",
         ),
     )
+
+
+def _beside(told: Told) -> tuple[Step, ...]:
+    """The final score of an imported run by its transcript."""
+    run, made = told.run, told.run.reconstructed_final
+    if run.record.imported is None:
+        return (step("final_reconstructed", None, note="the run was not imported", table="runs"),)
+    doubt = "; it differs by more than 0.01 from the one that the log states" if run.final_doubt else ""
+    note = "no evaluation of the last state gives a reward" if made is None else f"by the transcript{doubt}"
+    return (step("final_reconstructed", made, "the reconstructed score of the last state", note=note, table="runs"),)
 
 
 def usage(told: Told) -> tuple[Step, ...]:

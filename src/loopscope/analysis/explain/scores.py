@@ -7,7 +7,7 @@ from decimal import Decimal
 from loopscope.analysis.commits import Scored, ScoreSource
 from loopscope.analysis.explain.figures import call, clipped, exactly, step, term
 from loopscope.analysis.explain.told import EvaluationTold, ScoreTold, Step, VerificationTold
-from loopscope.models import Reconstructed, RunEvidence, StateScore, VerificationStatus
+from loopscope.models import Reconstructed, ReportedReward, RunEvidence, StateScore, VerificationStatus
 from loopscope.models.evaluator import Evaluator
 
 MISSING = "missing"
@@ -21,6 +21,7 @@ def score_told(
     evidence: RunEvidence,
     evaluator: Evaluator | None,
     *,
+    reported: ReportedReward | None = None,
     table: str,
     name: str = "score",
 ) -> ScoreTold:
@@ -32,6 +33,7 @@ def score_told(
         made: what the transcript's evaluations of this state give.
         evidence: of the run.
         evaluator: says how a printed value becomes a reward; None where nobody does.
+        reported: what the log itself states of this state.
         table: that holds the value.
         name: of its column.
     """
@@ -40,6 +42,7 @@ def score_told(
         origin=scored.source.value if scored.source else MISSING,
         grade=scored.grade.value,
         step=_taken(scored, official, made, name, table),
+        where=None if reported is None else reported.where,
         metric=scored.metric,
         file=None if official is None else f"runs/{evidence.run_id}/scores/{official.state}.json",
         verifier_run=official.run_id if official is not None and official.run_id != evidence.run_id else None,
@@ -53,6 +56,9 @@ def score_told(
 def _taken(scored: Scored, official: StateScore | None, made: Reconstructed | None, name: str, table: str) -> Step:
     if scored.value is None:
         return step(name, None, note=_why_missing(official, made), table=table)
+    if scored.source is ScoreSource.REPORTED:
+        note = "by the task's verifier in the agent's own sandbox; not official"
+        return step(name, scored.value, "the reward that the log states", note=note, table=table)
     terms = call("median", scored.rewards) if scored.rewards else None
     note = "" if scored.source is ScoreSource.OFFICIAL else "reconstructed from the transcript, not official"
     return step(name, scored.value, _MEDIAN, terms, note=note, table=table)

@@ -71,7 +71,8 @@ class ScoreTold(Record):
     """A score and where it is from."""
 
     origin: str
-    """`official`: the task's verifier gave it. `reconstructed`: made of evaluations in the transcript. `missing`."""
+    """`official`: the task's verifier gave it. `reported`: an imported log states it. `reconstructed`: made of
+    evaluations in the transcript. `missing`."""
     grade: str
     """How well it is known."""
     step: Step
@@ -80,6 +81,8 @@ class ScoreTold(Record):
     """What it was made of, in the task's own unit."""
     file: str | None = None
     """Of an official score: its document, relative to the study."""
+    where: str | None = None
+    """Of a reported score: file and field of the log."""
     verifier_run: str | None = None
     """The run whose state was verified, where that is another run with an equal tree."""
     verifications: tuple[VerificationTold, ...] = ()

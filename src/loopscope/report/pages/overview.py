@@ -14,7 +14,7 @@ from loopscope.report.glossary import DIAGNOSTICS, GROUPS, PROCESS, term
 from loopscope.report.inputs import StudyInputs
 from loopscope.report.pages.chart import Chart, chart
 from loopscope.report.pages.process import Panel, category_name, measure_cell, process_figure, process_panel
-from loopscope.report.pages.reconstruction import among, harness, outcome_words, some
+from loopscope.report.pages.reconstruction import among, harness, outcome_words, unofficial
 from loopscope.report.pages.resources import UseLine, use_lines
 from loopscope.report.text import file_name, one_line
 
@@ -159,7 +159,7 @@ def _outcome_figure(inputs: StudyInputs, category: str, name: str) -> fig.Figure
     ]
     where = "over all tasks" if category == OVERALL else f"in {category_name(category)}"
     title = f"avg@{k} (solid) and best@{k} (whole bar) {where}"
-    words = some(sum(row.n_reconstructed for row in found.values()), sum(row.n_runs for row in found.values()))
+    words = unofficial(found.values(), sum(row.n_runs for row in found.values()))
     title += f", scores {words}" if words else ""
     return fig.bars(name, title, bars, solid=f"avg@{k}", total=f"best@{k}")
 
@@ -167,7 +167,7 @@ def _outcome_figure(inputs: StudyInputs, category: str, name: str) -> fig.Figure
 def _bar_note(row: OutcomeRow | None) -> str:
     if row is None or row.avg_at_k is None:
         return f"{row.n_missing} missing" if row and row.n_missing else "no score"
-    words = (f"{row.n_missing} missing" if row.n_missing else "", some(row.n_reconstructed, row.n_runs))
+    words = (f"{row.n_missing} missing" if row.n_missing else "", unofficial([row], row.n_runs))
     return ", ".join(filter(None, words))
 
 
@@ -194,7 +194,7 @@ def _agent_line(inputs: StudyInputs, rank: int, agent: str) -> AgentLine:
         best=Cell(fmt.score(best), None if best is not None else why),
         support=f"{fmt.plural(row.n_tasks, 'task')}, n = {row.n_runs}" if row else "no runs",
         missing=row.n_missing if row else 0,
-        reconstructed=some(row.n_reconstructed, row.n_runs) if row else "",
+        reconstructed=unofficial([row], row.n_runs) if row else "",
     )
 
 
@@ -247,7 +247,7 @@ def _tasks(inputs: StudyInputs) -> tuple[TaskLine, ...]:
             cell = Cell(fmt.score(avg), None if avg is not None else why, fmt.heat(avg), avg)
             link = "runs.html#" + urlencode({"task": task.name, "agent": agent})
             note = f"best {fmt.score(best)}" + (f", {row.n_missing} missing" if row and row.n_missing else "")
-            note += f", {words}" if row and (words := some(row.n_reconstructed, row.k - row.n_missing)) else ""
+            note += f", {words}" if row and (words := unofficial([row], row.k - row.n_missing)) else ""
             cells.append((cell, note if avg is not None else "", link))
         facts = [task.metric or "", "timed" if task.timed else ""]
         lines.append(

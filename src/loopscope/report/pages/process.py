@@ -11,7 +11,7 @@ from loopscope.report.format import Cell
 from loopscope.report.glossary import Term
 from loopscope.report.inputs import StudyInputs
 from loopscope.report.pages.chart import Chart, chart
-from loopscope.report.pages.reconstruction import some
+from loopscope.report.pages.reconstruction import unofficial
 from loopscope.report.text import one_line
 
 
@@ -51,7 +51,7 @@ def process_figure(inputs: StudyInputs, t: Term) -> fig.Figure:
 def _note(row: MeasureRow | None) -> str:
     if row is None or row.value is None:
         return "no value"
-    rebuilt = some(row.n_reconstructed, row.n_runs)
+    rebuilt = unofficial([row], row.n_runs)
     return f"n = {row.n_runs}" + (f", {rebuilt}" if rebuilt else "")
 
 
@@ -79,7 +79,7 @@ def process_panel(inputs: StudyInputs, t: Term, figure: fig.Figure) -> Panel:
 
 
 def _rebuilt(rows: list[MeasureRow]) -> str:
-    words = some(sum(row.n_reconstructed for row in rows), sum(row.n_runs for row in rows))
+    words = unofficial(rows, sum(row.n_runs for row in rows))
     return f", scores {words}" if words else ""
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Protocol
 
 from loopscope.models import EvaluationSeen, Reconstructed, RunEvidence
 from loopscope.models.tables import OVERALL, RunRow
@@ -13,6 +14,7 @@ from loopscope.report.inputs import StudyInputs
 from loopscope.report.text import one_line
 
 RECONSTRUCTED = "reconstructed"
+REPORTED = "reported"
 MOST = 12
 """Evaluations of one score that are told one by one."""
 
@@ -73,22 +75,44 @@ def _evaluation(seen: EvaluationSeen) -> EvaluationView:
 
 def final_note(run: RunRow) -> str:
     """What stands below a final score."""
+    if run.final_source == REPORTED:
+        beside = run.final_reconstructed
+        return "reported by its log" + (f", {RECONSTRUCTED} {fmt.score(beside)}" if beside is not None else "")
     if run.final_source == RECONSTRUCTED:
         return f"{RECONSTRUCTED}, {one_line(run.final_grade, 40)}"
     return f"spread {fmt.score(run.final_spread)}" if run.final_spread is not None else "measured once"
 
 
-def some(count: int, of: int) -> str:
-    """How many of some scores are reconstructed, in a few words; nothing where none is."""
-    if not count:
-        return ""
-    return RECONSTRUCTED if count >= of else f"{count} of {of} {RECONSTRUCTED}"
+class Counted(Protocol):
+    """A row that says how many of its runs have no official score."""
+
+    @property
+    def n_reconstructed(self) -> int:
+        """Those that are made of evaluations in transcripts."""
+        ...
+
+    @property
+    def n_reported(self) -> int:
+        """Those that logs state."""
+        ...
+
+
+def unofficial(rows: Iterable[Counted], of: int) -> str:
+    """How many of some scores are not official, and from where they are, in a few words; nothing where none is."""
+    rows = list(rows)
+    return some(sum(row.n_reconstructed for row in rows), of, sum(row.n_reported for row in rows))
+
+
+def some(rebuilt: int, of: int, reported: int = 0) -> str:
+    """The same of counts."""
+    counts = ((RECONSTRUCTED, rebuilt), (REPORTED, reported))
+    return ", ".join(word if count >= of else f"{count} of {of} {word}" for word, count in counts if count)
 
 
 def among(runs: Iterable[RunRow]) -> str:
     """The same of final scores of runs."""
     sources = [run.final_source for run in runs if run.final_score is not None]
-    words = some(sources.count(RECONSTRUCTED), len(sources))
+    words = some(sources.count(RECONSTRUCTED), len(sources), sources.count(REPORTED))
     return f"scores {words}" if words else ""
 
 
@@ -101,8 +125,12 @@ def outcome_words(inputs: StudyInputs) -> str:
     """What kind of scores the first figure shows, as its sentence begins."""
     rows = [row for row in inputs.outcome if row.category == OVERALL]
     rebuilt, of = sum(row.n_reconstructed for row in rows), sum(row.n_runs for row in rows)
-    if not rebuilt:
+    reported = sum(row.n_reported for row in rows)
+    if not rebuilt + reported:
         return "Official final scores"
+    if reported:
+        words = some(rebuilt, of, reported)
+        return f"Final scores ({words}: by imported logs, none of these official)"
     if rebuilt >= of:
         return "Reconstructed final scores (by the evaluations in imported transcripts, none of them official)"
     return f"Final scores, {rebuilt} of {of} of them reconstructed from imported transcripts and not official,"

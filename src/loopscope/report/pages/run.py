@@ -24,7 +24,14 @@ from loopscope.report.pages.commits import (
     score_missing,
     score_view,
 )
-from loopscope.report.pages.reconstruction import RECONSTRUCTED, RebuiltView, final_note, harness, rebuilt_view
+from loopscope.report.pages.reconstruction import (
+    RECONSTRUCTED,
+    REPORTED,
+    RebuiltView,
+    final_note,
+    harness,
+    rebuilt_view,
+)
 from loopscope.report.pages.runs import final_missing, run_href, status_words
 from loopscope.report.pages.story import story
 from loopscope.report.text import cut, one_line, url, visible
@@ -102,8 +109,10 @@ class RunPage:
     commits: tuple[CommitView, ...]
     final: ScoreView | None
     final_missing: str
+    reported: str
+    """Where the log itself states the final score, and what became of it; empty where it states none."""
     rebuilt: RebuiltView | None
-    """The final score of a run that no verifier scored."""
+    """The final score of a run that no verifier scored, by its transcript."""
     support: tuple[tuple[str, Cell], ...]
     """How the harness's own tools were used."""
     files: tuple[tuple[str, str, str], ...]
@@ -149,6 +158,7 @@ def run_page(inputs: StudyInputs, index: int, folder: Path) -> RunPage:
             commits=commits,
             final=cut_outputs(score_view(final, files)) if final else None,
             final_missing=_sentence(final_missing(run)),
+            reported=_reported(run, files),
             rebuilt=_final_rebuilt(run, files),
             support=_support(run),
             files=_links(files.directory, folder),
@@ -286,6 +296,10 @@ def _told_first(run: RunRow, rows: Sequence[CheckpointRow]) -> tuple[tuple[str, 
     if run.final_source == RECONSTRUCTED or any(row.score_source == RECONSTRUCTED for row in rows):
         made = "of what the agent's own evaluations printed, by the task's formula: no verifier ran."
         marks.append((f"scores {RECONSTRUCTED}", f"Scores are {RECONSTRUCTED} {made}"))
+    if run.final_source == REPORTED:
+        marks.append(
+            ("final score reported", "The final score is the one that the log states: no verification was made here.")
+        )
     return tuple(marks)
 
 
@@ -297,9 +311,19 @@ def _source(files: RunFiles) -> str:
     return f"Imported from {one_line(imported.log, 200)} ({one_line(imported.format, 40)}{version})"
 
 
+def _reported(run: RunRow, files: RunFiles) -> str:
+    imported = files.record.imported if files.record is not None else None
+    if imported is None or imported.reported is None:
+        return ""
+    said = f"{fmt.score(float(imported.reported.reward))} by the log itself ({one_line(imported.reported.where, 200)})"
+    return f"{said}: the task’s verifier gave it, in the agent’s own sandbox."
+
+
 def _final_rebuilt(run: RunRow, files: RunFiles) -> RebuiltView | None:
     evidence = files.evidence
-    return rebuilt_view(evidence.final, run.final_grade, evidence) if evidence is not None and run.imported else None
+    if evidence is None or not run.imported:
+        return None
+    return rebuilt_view(evidence.final, evidence.final_grade.value, evidence)
 
 
 def _support(run: RunRow) -> tuple[tuple[str, Cell], ...]:

@@ -10,7 +10,7 @@ from loopscope.models.tables import CheckpointRow, RunRow
 from loopscope.report import format as fmt
 from loopscope.report.format import Cell
 from loopscope.report.inputs import StudyInputs
-from loopscope.report.pages.reconstruction import RECONSTRUCTED, final_note
+from loopscope.report.pages.reconstruction import RECONSTRUCTED, REPORTED, final_note
 from loopscope.report.text import file_name, one_line, url
 
 STATUS = {
@@ -87,7 +87,7 @@ def _cell(value: float | None, why: str) -> Cell:
 
 
 def _below(run: RunRow) -> str:
-    if run.final_source == RECONSTRUCTED:
+    if run.final_source in (RECONSTRUCTED, REPORTED):
         return final_note(run)
     return f"spread {fmt.score(run.final_spread)}" if run.final_spread else ""
 

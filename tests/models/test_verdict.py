@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loopscope.engine.verdict import read_verdict
+from loopscope.models.verdict import read_verdict
 from loopscope.models import VerificationStatus as S
 
 

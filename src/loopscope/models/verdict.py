@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass, field
 from decimal import Context, Decimal, InvalidOperation
 
-from loopscope.models import VerificationStatus
+from loopscope.models.score import VerificationStatus
 
 MAX_REWARD_FILE = 1 << 20
 _MAX_METRICS = 200
