@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 from enum import StrEnum
 from functools import lru_cache
@@ -35,9 +36,14 @@ class EvaluationRole(StrEnum):
 
 def _compiles(text: str) -> str:
     try:
-        re.compile(text)
-    except re.error as error:
+        with warnings.catch_warnings():
+            # What Python may read otherwise one day is refused, and not told on the terminal of whoever analyses.
+            warnings.simplefilter("error", FutureWarning)
+            re.compile(text)
+    except (re.error, FutureWarning) as error:
         raise ValueError(f"no regular expression: {error}") from None
+    except (OverflowError, RecursionError):
+        raise ValueError("no regular expression: too many repetitions or groups within groups") from None
     return text
 
 
@@ -106,6 +112,17 @@ class RewardFormula(Record):
             raise ValueError("a logarithm needs a base and a reference above 0")
         if self.low > self.high:
             raise ValueError("low is above high")
+        if self.factor == 0:
+            raise ValueError("factor is 0; every value would be worth 0")
+        try:
+            for value in (self.base, self.reference):
+                self._rounded(value)
+            for bound in (self.low, self.high):
+                self._as_reward(bound)
+        except ArithmeticError:
+            raise ValueError(
+                "cannot be computed to 30 digits: a number is too large, or base and reference are too close"
+            ) from None
         return self
 
     def reward(self, value: Decimal) -> Decimal | None:
@@ -125,8 +142,10 @@ class RewardFormula(Record):
             above = context.subtract(value, self.base)
             below = context.subtract(self.reference, self.base)
         raw = context.multiply(self.factor, context.divide(above, below))
-        clipped = max(self.low, min(self.high, raw))
-        return clipped.quantize(Decimal(1).scaleb(-self.decimals), context=context)
+        return self._as_reward(max(self.low, min(self.high, raw)))
+
+    def _as_reward(self, number: Decimal) -> Decimal:
+        return number.quantize(Decimal(1).scaleb(-self.decimals), context=_EXACT)
 
 
 class Gate(Record):
@@ -138,6 +157,12 @@ class Gate(Record):
     """The value must be more."""
     failed_is_zero: bool = True
     """An evaluation or check that says that the solution is wrong makes the reward 0."""
+
+    @model_validator(mode="after")
+    def _sensible(self) -> Gate:
+        if self.below is not None and self.above is not None and self.below <= self.above:
+            raise ValueError("no value is below `below` and above `above`")
+        return self
 
     def passes(self, value: Decimal) -> bool:
         """Whether a value is on the right side."""
