@@ -29,7 +29,7 @@ def test_the_estimate_is_the_measure_itself() -> None:
     assert (found.k, found.n_tasks, found.n_runs, found.n_missing) == (3, 2, 5, 4)
     assert found.guard is not None
     assert "4 missing" in found.guard
-    assert "1 tasks have no number" in found.guard
+    assert "1 of 3 tasks have no number" in found.guard
 
 
 def test_t_by_hand_with_tasks_as_clusters_and_as_a_fixed_set() -> None:

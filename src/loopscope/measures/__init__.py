@@ -13,6 +13,8 @@
 | `resource`, `resource_by_category` | use per task, and totals | 2.3, B |
 | `c1_from_stored`, `clean_by_replay`, `clean_by_enumeration` | values that others stored, rounded | C.2, C.3 |
 
+How sure such numbers are is told by `loopscope.measures.uncertainty`, which is imported by itself, as it needs numpy.
+
 Scores go in as int, float, Decimal, Fraction or strings ("0.09", "9/100"), missing ones as None or NaN. Out come
 `Fraction`s, and None where there is no value. `docs/design/measures.md` lists every choice the paper leaves open.
 """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -123,7 +123,7 @@ def mean_of(numbers: TaskNumbers, settings: Settings) -> Interval:
 def noted(interval: Interval, reason: str) -> Interval:
     """The interval with one more guard."""
     guard = reason if interval.guard is None else f"{interval.guard}; {reason}"
-    return Interval(**{**interval.__dict__, "guard": guard})
+    return replace(interval, guard=guard)
 
 
 def _ends(
@@ -188,4 +188,4 @@ def _guards(numbers: TaskNumbers, settings: Settings, moments: Moments | None, m
     if numbers.missing:
         found.append(f"{numbers.missing} missing and left out: see their bounds")
     left = len(numbers.values) - n
-    return [*found, f"{left} tasks have no number"] if left else found
+    return [*found, f"{left} of {len(numbers.values)} tasks have no number"] if left else found
