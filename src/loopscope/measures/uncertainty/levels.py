@@ -167,7 +167,7 @@ def _guards(numbers: TaskNumbers, settings: Settings, moments: Moments | None, m
         if n == 1:
             found.append("one task: nothing says how tasks differ")
         elif n < FEW_TASKS:
-            found.append(f"only {n} tasks: an interval of few clusters can cover less than it says")
+            found.append(f"only {n} tasks: what is rare among such tasks was probably not seen")
     elif moments is None:
         found.append("one seed per task: nothing says how seeds differ")
     elif short := int(np.isnan(numbers.variances[there]).sum()):
