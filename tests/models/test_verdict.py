@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loopscope.models.verdict import read_verdict
 from loopscope.models import VerificationStatus as S
+from loopscope.models.verdict import read_verdict
 
 
 @pytest.mark.parametrize(
