@@ -139,6 +139,9 @@ sleeper = subprocess.Popen(["sleep", "1000"])
 bounds.move(sleeper.pid)
 assert (place / "cgroup.procs").read_text().split() == [str(sleeper.pid)]
 assert cgroup.seen(cgroup.Home("cpu", 2, scope), group).peak > 1000
+(place / "cgroup.freeze").write_text("1")
+bounds.thaw()
+assert (place / "cgroup.freeze").read_text() == "0\\n"
 sleeper.kill()
 sleeper.wait()
 bounds.settle()

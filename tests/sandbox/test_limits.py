@@ -535,6 +535,28 @@ def test_an_agent_cannot_lift_its_limits(tmp_path: Path) -> None:
     body(tmp_path)
 
 
+@needs_groups
+def test_an_agent_that_freezes_its_group_is_harvested(tmp_path: Path) -> None:
+    """An ordinary user's agent owns its group of version 2, and may freeze it unless that is mounted with `nsdelegate`.
+
+    The way in is frozen with it: the deadline holds all the same, and so does what was written before.
+    """
+    script = """
+        echo work > /app/work
+        mkdir -p /tmp/groups && mount -t cgroup2 none /tmp/groups && echo 1 > /tmp/groups/cgroup.freeze
+        sleep 60"""
+
+    @limited("strongest")
+    async def body(env: LocalEnvironment, where: Path) -> None:
+        await env.exec(f"cat > /app/freeze.sh <<'E'\n{script}\nE")
+        result = await env.exec("unshare -rmC sh /app/freeze.sh", timeout_sec=2)
+        assert result.return_code == 124
+        await survives(env)
+        assert await says(env, "cat /app/work") == "work"
+
+    body(tmp_path)
+
+
 ENGINE = """
 import asyncio, sys
 from pathlib import Path

@@ -70,11 +70,14 @@ def test_a_shell_is_let_into_groups_of_its_own(tmp_path: Path, helper: str) -> N
     root = {"sudo": '"$@"', "su": 'shift; script=$1; shift 2; sh -c "$script" "$@"'}[helper]
     program(tmp_path / "fake" / helper, root)
     program(tmp_path / "fake" / "chown", "true")
+    (tmp_path / "sys/fs/cgroup").mkdir(parents=True)
+    program(tmp_path / "fake" / "mount", 'echo "$@" >&2')
     here = command.replace("/sys/fs/cgroup", f"{tmp_path}/sys/fs/cgroup")
     env = {"PATH": f"{tmp_path}/fake:/usr/bin:/bin"}
     shell = subprocess.run(["sh", "-c", f"{here}; echo $$"], env=env, capture_output=True, text=True, check=True)
     group = tmp_path / "sys/fs/cgroup/loopscope-1000"
     assert (group / "loopscope-engine-shell/cgroup.procs").read_text() == shell.stdout
+    assert "-o remount,nsdelegate /\n" in shell.stderr
     assert (group / "cgroup.subtree_control").read_text() == "+cpu\n"  # one write(2) for each, the last is seen here
     files["/proc/self/cgroup"] = "0::/loopscope-1000/loopscope-engine-shell\n"
     files["/sys/fs/cgroup/loopscope-1000/loopscope-engine-shell/cgroup.controllers"] = "cpu memory pids\n"

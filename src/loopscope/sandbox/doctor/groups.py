@@ -172,7 +172,10 @@ def _let_in(version: int, path: str, uid: int) -> str:
     if version == 1:
         return f"mkdir -p {own}; chown -R {uid} {own}; echo $0 >{own}/cgroup.procs"
     leaf = f"{own}/{cgroup.LEAF}shell"
-    return f"{_hand_on(path)}; mkdir -p {leaf}; {_hand_on(own)}; chown -R {uid} {own}; echo $0 >{leaf}/cgroup.procs"
+    # With nsdelegate, which systemd sets by itself, an agent can neither freeze nor kill a group of its own user's.
+    closed = f"mount -o remount,nsdelegate $(stat -c %m {path or '/'})"
+    made = f"mkdir -p {leaf}; {_hand_on(own)}; chown -R {uid} {own}; echo $0 >{leaf}/cgroup.procs"
+    return f"{closed}; {_hand_on(path)}; {made}"
 
 
 def look_disk_means(machine: Machine) -> Iterator[Finding]:

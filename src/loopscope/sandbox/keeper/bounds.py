@@ -90,6 +90,7 @@ class Bounds:
                 os.mkdir(group, 0o755)
             except FileExistsError:
                 leave_room(group, settings)
+                self.thaw()
             else:
                 for name, text, must in settings:
                     try:
@@ -121,6 +122,19 @@ class Bounds:
             write_file(f"{place}/cgroup.procs", str(pid))
         if self.cpus:
             os.sched_setaffinity(pid, self.cpus)
+
+    def thaw(self) -> None:
+        """Let the processes in the groups run on, if an agent has frozen them.
+
+        On version 2 an ordinary user's agent owns the group that it lives in; where the file system is not mounted with
+        `nsdelegate` it may freeze that, and with it the porter. SIGKILL ends what is frozen as well.
+        """
+        for group, _, place in self.groups:
+            if place != group:
+                try:
+                    write_file(f"{place}/cgroup.freeze", "0")
+                except OSError:
+                    pass  # Linux before 5.2 cannot freeze it either
 
     def restrict(self) -> None:
         """What is set inside the user namespace, where the kernel counts by that namespace."""

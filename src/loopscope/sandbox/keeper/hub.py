@@ -102,6 +102,7 @@ class Keeper:
         self.by_pid[running.pid] = running
         if running.doomed:
             kill_tree(running.pid)
+            sandbox.bounds.thaw()
         return True
 
     @staticmethod
@@ -150,6 +151,7 @@ class Keeper:
                     commands[fd].doomed = True
                     if commands[fd].pid:
                         kill_tree(commands[fd].pid)
+                        sandbox.bounds.thaw()
             self.collect(sandbox)
 
     def patience(self) -> int | None:
@@ -166,6 +168,7 @@ class Keeper:
             stood = self.told_to_end and bool(sandbox.bwrap) and not sandbox.is_dead()
         finally:
             sandbox.kill_inside()
+            sandbox.bounds.thaw()  # the porter has yet to tell how commands ended
             for pid in self.by_pid:
                 send(pid, signal.SIGKILL)
             while self.by_pid and self.listen(sandbox):  # until they are gone they hold the mounts
