@@ -11,10 +11,12 @@ from loopscope.measures import Confidence, depth_in_bands, dip_confidence, noise
 several = st.lists(scores, min_size=1, max_size=6)
 
 
-def test_the_band_is_the_widest_spread_of_one_state() -> None:
+def test_the_band_is_the_middle_spread_of_the_states() -> None:
     assert noise_band([["0.5", "0.52", None], ["0.1", "0.9"][:1], ["0.7", "0.66"]]) == Fraction("0.04")
     assert noise_band([["0.5"], [None, "0.4"], []]) is None
     assert noise_band([["0.5", "0.5"]]) == 0
+    # One disturbed measurement does not widen the band of all states.
+    assert noise_band([["0.5", "0.51"], ["0.6", "0.62"], ["0.1", "0.9"]]) == Fraction("0.02")
 
 
 def test_confidence_by_hand() -> None:
