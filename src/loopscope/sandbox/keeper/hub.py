@@ -101,9 +101,15 @@ class Keeper:
         running.pid = int(numbers[0])
         self.by_pid[running.pid] = running
         if running.doomed:
-            kill_tree(running.pid)
-            sandbox.bounds.thaw()
+            self.end(running.pid, sandbox)
         return True
+
+    @staticmethod
+    def end(entrant: int, sandbox: Sandbox) -> None:
+        """Kill a command; what is frozen could not be stopped first, and the porter not tell how it ended."""
+        sandbox.bounds.thaw()
+        kill_tree(entrant)
+        sandbox.bounds.thaw()
 
     @staticmethod
     def report(running: Running, words: bytes) -> None:
@@ -150,8 +156,7 @@ class Keeper:
                 else:  # a word, or the end, on a command's own socket: it is to die
                     commands[fd].doomed = True
                     if commands[fd].pid:
-                        kill_tree(commands[fd].pid)
-                        sandbox.bounds.thaw()
+                        self.end(commands[fd].pid, sandbox)
             self.collect(sandbox)
 
     def patience(self) -> int | None:
