@@ -7,9 +7,10 @@ answers with what tables take from each. polars is not loaded here, so that it s
 from __future__ import annotations
 
 import contextlib
+import gc
 import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -66,12 +67,25 @@ type Answer = TabledRun | LeftOut | OSError
 def answer(known: Known, run: RunDir) -> TabledRun | LeftOut:
     """What tables take from a run. OSError: the study cannot be read or written."""
     try:
-        return tabled(known.analyze(run))
+        with _no_search_for_cycles():
+            return tabled(known.analyze(run))
     except RecordError as error:
         return LeftOut(str(error))
     finally:
         # What was read of it is not needed again, and hundreds of records are much.
         vars(run).pop("record", None)
+
+
+@contextlib.contextmanager
+def _no_search_for_cycles() -> Iterator[None]:
+    """A run is read into thousands of objects that hold no cycles; looking for some takes a tenth of the time."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def _serve(connection: Connection) -> None:

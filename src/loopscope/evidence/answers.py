@@ -35,7 +35,7 @@ class Answers:
 
     def wrong(self, item: EvaluationFinding) -> str | None:
         """Why an evaluation shows a wrong solution; None where it does not, or where nobody can tell."""
-        right = self._right.get(item.rule)
+        right = self._right.get(item.rule) if item.rule.answer is not None else None
         if right is None:
             return None
         other = next((answer for answer in self._printed(item) if answer != right), None)

@@ -8,12 +8,13 @@ format does not say is None.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from decimal import Decimal
 from enum import StrEnum
 from typing import Any
 
 from loopscope.models.usage import Usage
+from loopscope.transcripts.value_types import value_type
 
 MAIN = "main"
 """Name of the thread that the user talks to; subagents have names of their own."""
@@ -109,7 +110,7 @@ class Completeness(StrEnum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True, slots=True)
+@value_type
 class Message:
     """A text that somebody said."""
 
@@ -123,7 +124,7 @@ class Message:
     """Seconds since 1970, as the log claims."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_type
 class Result:
     """What came back from a tool."""
 
@@ -139,7 +140,7 @@ class Result:
     time: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value_type
 class Call:
     """A tool call with its first answer."""
 
@@ -163,7 +164,7 @@ class Call:
     time: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value_type
 class Mark:
     """A place that structures the transcript."""
 
@@ -175,7 +176,7 @@ class Mark:
     time: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value_type
 class Note:
     """Something broken, skipped or guessed."""
 
@@ -185,7 +186,7 @@ class Note:
     count: int = 1
 
 
-@dataclass(frozen=True, slots=True)
+@value_type
 class UsageEntry:
     """Tokens of one response, or of several that the log gives together. Counts are disjoint; None is unknown."""
 
@@ -202,7 +203,7 @@ class UsageEntry:
     time: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value_type
 class UsageReport:
     """What a log says of tokens and money, and how far it can be believed."""
 
@@ -217,7 +218,7 @@ class UsageReport:
     """Money as the log claims it; prices are not applied here."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_type
 class Reported:
     """A reward that the log itself states: the task's verifier gave it, but in the sandbox that the agent worked in."""
 
@@ -226,7 +227,7 @@ class Reported:
     """File and field that it was read from."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_type
 class Source:
     """Where a transcript comes from, as far as its log says so."""
 
@@ -246,7 +247,7 @@ class Source:
     """Thread to the file, relative to what was read, that its indices count in."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_type
 class Transcript:
     """One session, with its subagents."""
 

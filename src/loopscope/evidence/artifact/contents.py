@@ -6,11 +6,13 @@ import hashlib
 import re
 from dataclasses import dataclass, field
 
+from loopscope.transcripts.value_types import value_type
+
 _LINE = re.compile(r" *(\d+)(?:→|\t|: )(.*)")
 _MAX_TEXT = 4 << 20
 
 
-@dataclass(frozen=True, slots=True)
+@value_type
 class Version:
     """One content of a file. Versions of equal id are the same content."""
 
@@ -54,21 +56,20 @@ class Files:
     versions: dict[str, Version] = field(default_factory=dict)
     same: dict[str, str] = field(default_factory=dict)
     """From the id of a version whose text became known later to the id of that text."""
-    texts: dict[str, str] = field(default_factory=dict)
-    """Texts that became known later, by the id of the version."""
+    texts: dict[str, Version] = field(default_factory=dict)
+    """Versions whose texts became known later, with those texts, by the id under which they were known before."""
 
     def get(self, name: str) -> Version:
         """The present version; that at the start where nothing has changed it."""
         version = self.versions.get(name) or initial(name)
-        text = self.texts.get(version.id)
-        return known(text) if text is not None else version
+        return self.texts.get(version.id, version)
 
     def learn(self, name: str, text: str) -> None:
         """The whole text of a file was shown."""
         version = self.versions.get(name) or initial(name)
         if version.text is None and version.id not in self.texts:
-            self.texts[version.id] = text
-            self.same[version.id] = known(text).id
+            self.texts[version.id] = shown = known(text)
+            self.same[version.id] = shown.id
 
     def canonical(self, id: str) -> str:
         """The id by which a version is known by the end."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from loopscope.evidence.artifact.contents import Version, derived, known, unknown
 from loopscope.evidence.artifact.replaying import replay
@@ -14,6 +13,7 @@ from loopscope.evidence.artifact.world import World
 from loopscope.evidence.shell.calls import ShellCall
 from loopscope.evidence.shell.commands import SimpleCommand
 from loopscope.evidence.shell.scripts import printed
+from loopscope.transcripts.value_types import value_type
 
 _COPIES = frozenset(["cp", "mv", "install", "rsync"])
 _FORMATTERS = {"gofmt": "-w", "rustfmt": "", "clang-format": "-i", "black": "", "goimports": "-w", "yapf": "-i"}
@@ -22,7 +22,7 @@ _INTERPRETER = re.compile(r"(?:python|pypy|perl|ruby|node)[\d.]*\Z")
 _PATCHED = re.compile(r"^\+\+\+ (?:b/)?(\S+)", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
+@value_type
 class Effect:
     """An artifact file that a command changed."""
 
@@ -98,7 +98,7 @@ def _copies(command: SimpleCommand, shell: ShellCall, world: World) -> Iterator[
         return
     for item in plain[:-1]:
         path = command.path(item)
-        if path is None or re.search(rf"{command.program}: cannot stat '?{re.escape(item)}", shell.shown):
+        if path is None or _no_such(command.program, item, shell.shown):
             continue
         for source in world.expand(path):
             target = goal
@@ -112,6 +112,11 @@ def _copies(command: SimpleCommand, shell: ShellCall, world: World) -> Iterator[
                 gone = world.remove(source)
                 if gone is not None:
                     yield Effect(gone, "`mv` takes it away", True)
+
+
+def _no_such(program: str, name: str, shown: str) -> bool:
+    """Whether a program said that there is no file of that name."""
+    return "cannot stat" in shown and bool(re.search(rf"{program}: cannot stat '?{re.escape(name)}", shown))
 
 
 def _is_directory(goal: str, source: str) -> bool:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cache
 
 from loopscope.evidence.artifact.contents import Files, initial
 from loopscope.evidence.artifact.world import Snapshot
+from loopscope.transcripts.value_types import value_type
 
 Place = tuple[int, int]
 """Position of a call among the thread's calls, and order of a command within its script (-1 for other tools)."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_type
 class StateChange:
     """Something that put the artifact into a state, which may be one that it had before."""
 
@@ -33,7 +33,7 @@ class StateChange:
     """Whether the contents that changed are known in full."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_type
 class StateOf:
     """The state that a build, commit or evaluation belongs to."""
 
@@ -48,7 +48,7 @@ class StateOf:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
+@value_type
 class Timeline:
     """All of it, for one thread."""
 
@@ -60,7 +60,7 @@ class Timeline:
     evaluations: Mapping[Place, StateOf]
 
 
-@dataclass(frozen=True, slots=True)
+@value_type
 class RawChange:
     """A change before states have numbers."""
 
@@ -73,7 +73,7 @@ class RawChange:
     exact: bool
 
 
-@dataclass(frozen=True, slots=True)
+@value_type
 class RawState:
     """A moment before states have numbers."""
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from loopscope.evidence.artifact.contents import Files, Version, initial
 from loopscope.evidence.artifact.repository import Repository
 from loopscope.evidence.artifact.scope import ArtifactScope
+from loopscope.transcripts.value_types import value_type
 
 Snapshot = tuple[tuple[str, str], ...]
 """Names and version ids of the artifact files that differ from the start."""
@@ -17,7 +18,7 @@ GONE = Version("gone")
 """A file that was removed."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_type
 class Product:
     """What was built, and from which state."""
 

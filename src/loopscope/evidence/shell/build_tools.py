@@ -5,10 +5,10 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 from loopscope.evidence.shell.commands import SimpleCommand, resolve
+from loopscope.transcripts.value_types import value_type
 
 _C_COMPILERS = re.compile(r"(?:[\w.]+-)*(?:gcc|g\+\+|cc|c\+\+|clang|clang\+\+|nvcc|hipcc|icpx?)(?:-\d+)?\Z")
 _PYTHON = re.compile(r"(?:python|pypy)[\d.]*\Z")
@@ -42,7 +42,7 @@ _VALUES = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@value_type
 class BuildTool:
     """What a build command does, by its arguments."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 
 from loopscope.evidence.artifact.scope import ArtifactScope
@@ -12,6 +11,7 @@ from loopscope.evidence.shell.build_tools import BuildTool, build_tool
 from loopscope.evidence.shell.calls import ShellCall
 from loopscope.evidence.shell.commands import SimpleCommand
 from loopscope.evidence.shell.signatures import Match, matches
+from loopscope.transcripts.value_types import value_type
 
 _PLACE = re.compile(r"(?:-->\s*|^(?:vet: )?|of \")([\w./-]+\.(?:rs|go|cuh?|cpp|cc|c|h|hpp|py|s|S))(?:[:(]\d+|\")")
 _ABSENT = re.compile(r": line \d+: \S+/\S+: No such file or directory$", re.MULTILINE)
@@ -33,7 +33,7 @@ class Outcome(StrEnum):
     """A command before it failed, so that the shell never came to it."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_type
 class BuildFinding:
     """One invocation of a build tool."""
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from loopscope.evidence.shell.commands import Script, SimpleCommand, resolve
 from loopscope.evidence.shell.parse import parse
 from loopscope.evidence.shell.reached import Stop, StopCause, stop_of
 from loopscope.evidence.shell.scripts import expand
 from loopscope.transcripts.canonical import Call, ToolKind
+from loopscope.transcripts.value_types import value_type
 
 _KEEPS_DIRECTORY = frozenset(["Bash", "bash", "shell_session"])
 """Tools whose shell lives on between calls, so that `cd` lasts."""
@@ -26,7 +27,7 @@ _LAST = 64 << 10
 _KILLED = frozenset([124, 130, 137, 143, 144])
 
 
-@dataclass(frozen=True, slots=True)
+@value_type
 class Output:
     """A piece of what a command printed."""
 
@@ -35,7 +36,7 @@ class Output:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@value_type
 class ShellCall:
     """A call of a shell tool, read."""
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import posixpath
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 
+from loopscope.transcripts.value_types import value_type
 
-@dataclass(frozen=True, slots=True)
+
+@value_type
 class Word:
     """One word after quoting is taken off and what is known is expanded."""
 
@@ -16,7 +18,7 @@ class Word:
     """Whether nothing is left that only the running shell knows; else `text` holds the source of the expansion."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_type
 class Redirect:
     """A redirection; of heredocs and here-strings the text."""
 
@@ -37,7 +39,7 @@ class Redirect:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@value_type
 class Pipe:
     """Where a command stands in a pipeline."""
 
@@ -47,7 +49,7 @@ class Pipe:
     last: bool
 
 
-@dataclass(frozen=True, slots=True)
+@value_type
 class SimpleCommand:
     """One program with its arguments, wrappers such as `timeout` and `bash -c` taken off."""
 
@@ -102,7 +104,7 @@ class SimpleCommand:
         return resolve(self.cwd, name)
 
 
-@dataclass(frozen=True, slots=True)
+@value_type
 class Script:
     """A command string, parsed."""
 

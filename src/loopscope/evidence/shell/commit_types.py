@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import StrEnum
+
+from loopscope.transcripts.value_types import value_type
 
 
 class Confirmation(StrEnum):
@@ -49,7 +50,7 @@ FAILURES = tuple(
 """What git or the shell print when a commit fails; the first that fits is the reason."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_type
 class CommitFinding:
     """One invocation that makes a commit."""
 

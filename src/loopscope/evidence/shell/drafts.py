@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from loopscope.evidence.shell.commands import Pipe, Redirect, SimpleCommand, Word
+from loopscope.transcripts.value_types import value_type
 
 
-@dataclass(frozen=True, slots=True)
+@value_type
 class Place:
     """What a command stands in."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 
 from loopscope.evidence.shell.builds import BuildFinding, Outcome
@@ -14,6 +13,7 @@ from loopscope.evidence.shell.reached import last_chain
 from loopscope.evidence.shell.rules import EvaluationRule, Role, names_of
 from loopscope.evidence.shell.values import NOTHING, Taken, ValueLines
 from loopscope.evidence.shell.wrappers import PROFILERS
+from loopscope.transcripts.value_types import value_type
 
 _ABSENT = re.compile(r"(?:No such file or directory|command not found|can't open file|not found$)", re.MULTILINE)
 _INSTRUMENTED = re.compile(r"PROF|DEBUG|TRACE|SANITIZE")
@@ -32,7 +32,7 @@ class EvaluationStatus(StrEnum):
     """A command before it failed, or the program is not there."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_type
 class EvaluationFinding:
     """One command that evaluates the solution."""
 
@@ -86,11 +86,12 @@ def find_evaluations(
         if item.outcome in _STOPPING:
             failed.setdefault(item.position, []).append(item)
     found: list[EvaluationFinding] = []
+    by_name: dict[str, list[EvaluationRule]] = {}
     for shell in shells:
         chosen = [
             (command, rule)
             for command in shell.script.commands
-            if command.function is None and (rule := _rule_for(command, rules)) is not None
+            if command.function is None and (rule := _rule_for(command, rules, by_name)) is not None
         ]
         if chosen:
             found += _of_call(shell, chosen, [build.order for build in failed.get(shell.position, ())])
@@ -100,9 +101,14 @@ def find_evaluations(
 _STOPPING = (Outcome.CODE_FAILURE, Outcome.ENVIRONMENT_FAILURE, Outcome.NOT_RUN)
 
 
-def _rule_for(command: SimpleCommand, rules: Sequence[EvaluationRule]) -> EvaluationRule | None:
+def _rule_for(
+    command: SimpleCommand, rules: Sequence[EvaluationRule], by_name: dict[str, list[EvaluationRule]]
+) -> EvaluationRule | None:
+    """The first rule that fits. `by_name` keeps the few rules that know a program, of which few are many times run."""
     for name in names_of(command):
-        possible = [rule for rule in rules if rule.program.fullmatch(name)]
+        if name not in by_name:
+            by_name[name] = [rule for rule in rules if rule.program.fullmatch(name)]
+        possible = by_name[name]
         arguments = " ".join(command.arguments) if possible else ""
         for rule in possible:
             if rule.fits(name, arguments):

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from loopscope.evidence.shell.commands import SimpleCommand, resolve
+from loopscope.transcripts.value_types import value_type
 
 _GLOBAL_VALUES = frozenset(["-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--config-env"])
 
 
-@dataclass(frozen=True, slots=True)
+@value_type
 class GitCall:
     """One invocation of git."""
 

@@ -105,6 +105,8 @@ def _failure(command: SimpleCommand, others: Sequence[SimpleCommand], output: st
         return _python_failure(command, others, output)
     if not name:
         return None
+    if f"{command.words[0].text}: " not in output:  # most programs, and looking is quicker than an expression
+        return None
     written = re.escape(command.words[0].text)
     said = rf"{_SHELL}{written}: {_ABSENT}"
     if name in _PLAIN:

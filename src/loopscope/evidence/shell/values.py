@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from loopscope.evidence.shell.calls import Output, ShellCall
 from loopscope.evidence.shell.commands import SimpleCommand
 from loopscope.evidence.shell.rules import EvaluationRule, Role
+from loopscope.transcripts.value_types import value_type
 
 
-@dataclass(frozen=True, slots=True)
+@value_type
 class Taken:
     """What an evaluation printed."""
 
@@ -24,7 +24,7 @@ class Taken:
 NOTHING = Taken()
 
 
-@dataclass(frozen=True, slots=True)
+@value_type
 class _Line:
     """A value that an output shows."""
 

@@ -181,7 +181,7 @@ class Walk(CommandReader):
 
     def _redirected(self, node: Node) -> list[Draft]:
         body = node.child_by_field_name("body")
-        found = self._statement(body) if body is not None else [self._draft([], node)]
+        found = self._statement(body) if body is not None else [self._draft([], self._reader.source(node))]
         end = node.start_byte
         for child in node.children:
             if child.type.endswith("_redirect"):
