@@ -33,6 +33,8 @@ from loopscope.transcripts.canonical import Role as Speaker
 LABELS = Path(__file__).parents[1] / "labels"
 PUBLIC = Path(__file__).parents[3] / "shared/data/trajectories"
 PASSES = ("first", "second")
+LATER = "third"
+"""Labels of other transcripts, which came when the extractor had been mended after the first."""
 COMPILED = frozenset(["make", "c", "rust", "go", "asm"])
 """The guide counts builds of compiled languages; checks of Python's and the shell's syntax are builds only to us."""
 Call = tuple[int, int]
@@ -98,6 +100,8 @@ class Found:
     """With the state that was measured; one that printed n values, in a loop that was not unrolled, stands n times."""
     states: Mapping[Call, Sequence[int]]
     """States that a call made, in turn."""
+    compiled: Mapping[int, Sequence[int | None]]
+    """By a message the states that its builds compiled, in turn."""
     trained: Mapping[Call, int]
     """Calls that train what is evaluated, with the state of the sources at that moment."""
 
@@ -137,6 +141,7 @@ def find(run: str) -> Found:
             for _ in range(max(1, len(item.values)))
         ),
         _by_call((where[change.position], change.state) for change in timeline.changes),
+        _compiled(timeline, builds),
         {where[position]: state for position, state in _trainings(shells, timeline, rules_made(rules))},
     )
 
@@ -162,6 +167,14 @@ def _state_of(timeline: Timeline, item: EvaluationFinding) -> int | None:
     return moment.state if moment is not None else None
 
 
+def _compiled(timeline: Timeline, builds: Sequence[BuildFinding]) -> dict[int, list[int | None]]:
+    found: dict[int, list[int | None]] = defaultdict(list)
+    for item in builds:
+        if _counts_as_build(item):
+            found[item.index].append(timeline.builds[item.position, item.order].state)
+    return found
+
+
 def _trainings(
     shells: Sequence[ShellCall], timeline: Timeline, makes: Sequence[Callable[[str], object]]
 ) -> Iterator[tuple[int, int]]:
@@ -178,6 +191,8 @@ def names(labelled: Labels, found: Found) -> dict[float, int]:
     only the one that it ends in, that one is meant. To the guide, weights are part of the artifact, so training makes a
     state; to us weights belong to the sources that they were trained from, as a binary does (metrics: which state a
     commit holds must be told from its files, and weights need not be committed).
+
+    A build with other flags makes a state without changing a file: `m.k` is what the call's build k, from 0, compiled.
     """
     meant: dict[float, int] = {0.0: 0}
     for call, group in _by_call((item.call, item.state) for item in labelled.states).items():
@@ -188,6 +203,11 @@ def names(labelled: Labels, found: Found) -> dict[float, int]:
             ours = ours[-len(group) :]
         for name, state in zip(group, ours, strict=False):
             meant.setdefault(name, state)
+    for one in labelled.evaluations:
+        compiled = found.compiled.get(int(one.state), ())
+        turn = round((one.state - int(one.state)) * 10)
+        if one.state not in meant and turn < len(compiled) and (own := compiled[turn]) is not None:
+            meant[one.state] = own
     return meant
 
 
@@ -357,20 +377,34 @@ def agreement() -> list[tuple[str, int, int]]:
 
 def report() -> str:
     """The tables, in Markdown."""
+    lines = [*_table(PASSES[0]), "", "| labels | equal in both passes | of |", "|---|---|---|"]
+    lines += [f"| {kind} | {equal} | {all_} |" for kind, equal, all_ in agreement()]
+    return "\n".join([*lines, "", *_listing(PASSES[0])]) + "\n"
+
+
+def later_report() -> str:
+    """The tables of the later labels, in Markdown."""
+    return "\n".join([*_table(LATER), "", *_listing(LATER)]) + "\n"
+
+
+def _table(made_in: str) -> list[str]:
     lines = ["| what | both | labelled | found | recall | precision |", "|---|---|---|---|---|---|"]
-    for item in compare(PASSES[0]):
+    for item in compare(made_in):
         recall, precision = _share(item.both, item.labelled), _share(item.both, item.found)
         lines.append(f"| {item.name} | {item.both} | {item.labelled} | {item.found} | {recall} | {precision} |")
-    lines += ["", "| labels | equal in both passes | of |", "|---|---|---|"]
-    lines += [f"| {kind} | {equal} | {all_} |" for kind, equal, all_ in agreement()]
-    lines += ["", "| what | run | call | only in | which |", "|---|---|---|---|---|"]
-    for item in compare(PASSES[0]):
+    return lines
+
+
+def _listing(made_in: str) -> list[str]:
+    """Every miss."""
+    lines = ["| what | run | call | only in | which |", "|---|---|---|---|---|"]
+    for item in compare(made_in):
         rows = Counter((miss.run, miss.call, miss.side, miss.what) for miss in item.misses)
         lines += [
             f"| {item.name} | {run} | {call[0]}, {call[1]} | {side} | {what}{f', {times} times' if times > 1 else ''} |"
             for (run, call, side, what), times in rows.items()
         ]
-    return "\n".join(lines) + "\n"
+    return lines
 
 
 def _share(hits: int, tries: int) -> str:
@@ -381,4 +415,4 @@ def _share(hits: int, tries: int) -> str:
 
 
 if __name__ == "__main__":
-    print(report(), end="")
+    print(report(), later_report(), sep="\n", end="")

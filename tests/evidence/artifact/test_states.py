@@ -145,6 +145,72 @@ def test_nothing_to_be_done_builds_nothing() -> None:
     assert (shipped.state, shipped.certain) == (0, False)
 
 
+def test_other_flags_make_another_candidate_of_the_same_files() -> None:
+    source = "#ifndef BLOCK\n#define BLOCK 128\n#endif\n"
+    loop = "for b in 64 128 256; do make clean; make BLOCK=$b && ./icp_corr --benchmark; done"
+    made = timeline(
+        write(FILE, source), MAKE, BENCH,
+        bash(loop, "time_ms=1\ntime_ms=2\ntime_ms=3"), BENCH,
+        bash("nvcc -DBLOCK=64 solve.cu -o icp_corr && ./icp_corr", "time_ms=1"),
+        bash("nvcc -DBLOCK=128 solve.cu -o icp_corr && ./icp_corr", "time_ms=1"),
+        bash("git commit -am x", "[m abc1234] x"),
+    )  # fmt: skip
+    own, *variants = (item.state for item in made.evaluations.values())
+    by_make, last, by_macro = variants[:3], variants[3], variants[4:]
+    assert own == 1
+    # What make hands on is not known to be the macro of the source, so each value is a candidate.
+    assert len({own, *by_make}) == 4
+    assert last == by_make[-1]
+    assert by_macro[0] not in (own, *by_make)
+    assert by_macro[1] == own
+    assert [item.state for item in made.commits.values()] == [own]
+    assert not any(item.stale for item in made.evaluations.values())
+    assert all(item.certain for item in made.evaluations.values())
+    assert [item.state for item in made.changes] == [1]
+    assert "with BLOCK=256" in list(made.evaluations.values())[3].reason
+    assert made.states == 6
+
+
+def test_a_candidate_by_flags_is_one_of_its_files() -> None:
+    variant = bash("make clean; make BLOCK=64", "nvcc -DBLOCK=64 main.cu solve.cu -o icp_corr")
+    first, second, stale, back = measured(
+        write(FILE, "1"), variant, BENCH, write(FILE, "2"), variant, BENCH, write(FILE, "3"), BENCH,
+        write(FILE, "1"), variant, BENCH,
+    )  # fmt: skip
+    assert len({first.state, second.state}) == 2
+    assert (stale.state, stale.stale) == (second.state, True)
+    assert (back.state, back.stale) == (first.state, False)
+
+
+def test_makefiles_that_were_read_tell_the_default() -> None:
+    makefile = "NVFLAGS = -O3 -arch=sm_90\n"
+    build = bash("make NVFLAGS='-arch=sm_90 -O3'", "nvcc -O3 -arch=sm_90 main.cu -o icp_corr")
+    for shown in (read("/w/app/Makefile", makefile), bash("cat Makefile", makefile)):
+        assert measured(shown, build, BENCH)[0].state == 0
+    assert measured(build, BENCH)[0].state == 1
+
+
+def test_flags_in_a_loop_that_is_not_known_are_not_certain() -> None:
+    (one,) = measured(bash("for b in $(cat l); do make BLOCK=$b; ./icp_corr; done", "time_ms=1\ntime_ms=2"))
+    assert not one.certain
+
+
+def test_programs_that_build_and_run_are_told_by_their_flags() -> None:
+    scope = ArtifactScope(frozenset(["/w/app/src/main.rs"]), "/w/app")
+    line = "patterns=23 haystacks=100000 time=1.98 matches=1"
+    plain, native = (
+        bash("cargo run --release", line),
+        bash("RUSTFLAGS='-C target-cpu=native' cargo run --release", line),
+    )
+    found = measured(plain, native, plain, task="regex_engine", scope=scope)
+    assert [item.state for item in found] == [0, 1, 0]
+
+
+def test_scratch_programs_make_no_candidates() -> None:
+    made = timeline(bash("gcc -DX=1 /tmp/try.c -o /tmp/try"), bash("gcc -DX=2 /tmp/try.c -o /tmp/try"))
+    assert made.states == 1
+
+
 def test_interpreted_programs_measure_the_sources_as_they_are() -> None:
     scope = ArtifactScope(frozenset(["/w/app/predictor.py"]), "/w/app")
     run = bash("python3 main.py", "=== Overall: 4.07 bpb ===")
@@ -161,6 +227,21 @@ def test_a_trained_model_belongs_to_the_state_that_trained_it() -> None:
         task="moving_mnist_world_model", scope=scope,
     )  # fmt: skip
     assert (one.state, one.stale) == (1, True)
+
+
+def test_a_model_that_was_put_in_place_from_elsewhere_is_of_no_known_state() -> None:
+    scope = ArtifactScope(frozenset(["/w/app/model.py"]), "/w/app")
+    evaluate = bash("python3 evaluate_local.py", "Val PSNR: 17.25 dB")
+    train = bash("bash train.sh")
+    own, foreign, kept, again = measured(
+        write("/w/app/model.py", "1"), train, bash("cp output/checkpoint.pt /tmp/best.pt"), evaluate,
+        bash("cp /snapshots/other.pt output/checkpoint.pt"), evaluate,
+        bash("cp /tmp/best.pt output/checkpoint.pt"), evaluate,
+        write("/w/app/model.py", "2"), train, evaluate,
+        task="moving_mnist_world_model", scope=scope,
+    )  # fmt: skip
+    assert [own.state, foreign.state, kept.state, again.state] == [1, None, 1, 2]
+    assert "from elsewhere" in foreign.reason
 
 
 def test_commits_hold_what_was_staged() -> None:

@@ -175,6 +175,10 @@ def test_files_decide_the_kind_before_messages_do() -> None:
         (["git add -A output/journal.md", "git commit -m 'T'"], (), None),
         (["git add *.md", "git commit -m 'T'"], (), None),
         (["git add output/journal.md", "git stash pop", "git commit -m 'T'"], (), None),
+        (["git add a.md", "git restore --staged .", "git commit -m 'T'"], (), None),
+        (["git add a.c", "git commit -m 'T'"], ("a.c",), None),
+        (["git restore a.c && git add notes.md", "git commit -m 'T'"], ("notes.md",), CommitKind.ADMINISTRATIVE),
+        (["git checkout -- a.c; git add notes.md", "git commit -m 'T'"], ("notes.md",), CommitKind.ADMINISTRATIVE),
         (["git commit -m 'T'"], (), None),
     ],
 )

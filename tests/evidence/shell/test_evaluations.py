@@ -138,6 +138,22 @@ def test_an_evaluation_behind_one_that_failed_did_not_take_place() -> None:
     assert (run.status, run.counts) == (EvaluationStatus.NOT_RUN, False)
 
 
+def test_no_round_of_a_loop_behind_a_failed_build_took_place() -> None:
+    error = 'Exit code 2\nsolve.cu(4): error: expected a ";"'
+    nested = "make && ./icp_corr --verify && for i in 1 2; do for k in a b; do ./icp_corr; ./icp_corr; done; done"
+    rounds = found(bash(nested, error))
+    assert len(rounds) == 9
+    assert {one.status for one in rounds} == {EvaluationStatus.NOT_RUN}
+    separate = found(bash("make; for i in 1 2; do ./icp_corr; done", f"{error}\ntime_ms=0.5\ntime_ms=0.6"))
+    assert [one.values for one in separate] == [("0.5",), ("0.6",)]
+
+
+def test_a_wrapper_that_cannot_start_the_program_is_no_evaluation() -> None:
+    output = "Exit code 1\ntaskset: failed to set pid 4452's affinity: Invalid argument"
+    (one,) = found(bash("taskset -c 0,1 ./icp_corr --benchmark", output))
+    assert one.status is EvaluationStatus.NOT_RUN
+
+
 def test_a_file_that_a_call_writes_and_reads_is_its_own_output() -> None:
     command = "./icp_corr --benchmark > r.txt && cat r.txt"
     first, second = found(

@@ -147,3 +147,11 @@ def test_a_lone_dash_in_front_of_a_heredoc_is_an_argument() -> None:
     command = parse("git commit -F - <<'EOF'\nx\nEOF").commands[0]
     assert command.arguments == ("commit", "-F", "-")
     assert command.stdin_text == "x\n"
+
+
+def test_commands_of_a_loop_know_where_it_begins() -> None:
+    made = parse("make && for i in 1 2; do for k in 1 2; do a; b; done; c; done; d").commands
+    assert [item.program for item in made] == ["make", *"ababcababc", "d"]
+    assert [item.loop_begin for item in made] == [None, None, 1, 1, 1, 1, 1, 6, 6, 6, 1, None]
+    inner = parse("true; bash -c 'for i in 1 2; do a; done'").commands
+    assert [item.loop_begin for item in inner] == [None, None, 1]

@@ -14,13 +14,15 @@ from loopscope.evidence.artifact.products import outputs
 from loopscope.evidence.artifact.repository import covers_all, paths_of, restored
 from loopscope.evidence.artifact.scope import ArtifactScope
 from loopscope.evidence.artifact.timeline import Place, RawChange, RawState, Timeline, number
-from loopscope.evidence.artifact.world import Snapshot, World, snapshot_of
+from loopscope.evidence.artifact.variants import in_words, told
+from loopscope.evidence.artifact.world import Snapshot, World, flagged, snapshot_of
 from loopscope.evidence.shell.builds import UP_TO_DATE, BuildFinding, Outcome
 from loopscope.evidence.shell.calls import ShellCall
 from loopscope.evidence.shell.commands import SimpleCommand, resolve
 from loopscope.evidence.shell.commit_types import CommitFinding
 from loopscope.evidence.shell.evaluations import EvaluationFinding
 from loopscope.evidence.shell.git import GitCall, git_call
+from loopscope.evidence.shell.reached import hangs_on
 from loopscope.evidence.shell.rules import EvaluationRule, names_of
 from loopscope.transcripts.canonical import Call, ToolKind
 
@@ -141,7 +143,8 @@ class _Tracker:
         shown = [command for command in commands if command.program != "cd"]
         if len(shown) != 1 or shown[0].program != "cat" or len(shown[0].words) != 2 or shown[0].redirects:
             return
-        name = self.world.name(shown[0].path(shown[0].words[1].text))
+        path = shown[0].path(shown[0].words[1].text)
+        name = self.world.key(path) if path is not None else None
         if name is not None and result is not None and not result.cut and shell.succeeded and len(result.text) < 29_000:
             self.world.files.learn(name, result.text)
 
@@ -158,11 +161,7 @@ class _Tracker:
         for order in self._failed.get(shell.position, ()):
             if order >= command.order:
                 continue
-            failed = commands[order]
-            if failed.pipe is not None and not failed.pipe.last:
-                continue
-            between = commands[order + 1 : command.order + 1]
-            if all(item.joined == "&&" or item.substitution or _piped_on(item) for item in between):
+            if hangs_on(commands, commands[order], command):
                 return True
         if command.joined == "||":
             build = next(
@@ -240,13 +239,16 @@ class _Tracker:
         place, world = (shell.position, command.order), self.world
         present = world.snapshot()
         failed = build.outcome in _FAILED
-        self.builds.append(
-            RawState(shell.index, place, present, present, build.outcome is not Outcome.NOT_RUN, "what it compiled")
-        )
+        flags, known = told(shell, command, build, world)
+        state = flagged(present, flags)
+        certain = known and build.outcome is not Outcome.NOT_RUN
+        reason = f"what it compiled{in_words(state)}"
+        self.builds.append(RawState(shell.index, place, state, present, certain, reason))
         if failed or build.signature == UP_TO_DATE:
             return
         for path in outputs(shell, command, build):
-            world.built(path, shell.index, certain=build.outcome is Outcome.SUCCEEDED)
+            certain = known and build.outcome is Outcome.SUCCEEDED
+            world.built(path, shell.index, certain=certain, flags=flags)
 
     def _train(self, shell: ShellCall, command: SimpleCommand) -> None:
         """A program that makes the file that evaluations measure, as a training run does."""
@@ -275,12 +277,14 @@ class _Tracker:
         path = self._measures(evaluation.rule, command) or self._binary(command, evaluation)
         if place in self._builds:
             build = self._builds[place]
-            reason = "it builds and runs the sources as they are"
+            flags, certain = told(shell, command, build, world)
+            snapshot = flagged(present, flags)
+            reason = f"it builds and runs the sources as they are{in_words(snapshot)}"
             if build.outcome in _FAILED:
                 snapshot, reason = None, "its build failed"
             elif build.signature == UP_TO_DATE:
                 made = [world.product(item) for item in outputs(shell, command, build)]
-                if made and made[0] is not None and made[0].snapshot != present:
+                if made and made[0] is not None and made[0].snapshot != snapshot:
                     snapshot, certain = made[0].snapshot, False
                     reason = f"nothing was compiled; what it ran was built in message {made[0].index}"
         elif path is not None:
@@ -289,7 +293,9 @@ class _Tracker:
                 snapshot, certain, reason = (), False, f"nothing was seen to build {posixpath.basename(path)}"
             else:
                 snapshot, certain = product.snapshot, product.certain
-                reason = f"{posixpath.basename(path)} was built in message {product.index}"
+                reason = f"{posixpath.basename(path)} was built in message {product.index}{in_words(snapshot)}"
+                if snapshot is None:
+                    reason = f"{posixpath.basename(path)} was put in its place from elsewhere"
         if command.loop and any(change.place[0] == shell.position for change in self.changes):
             certain, reason = False, f"{reason}; the call changes the artifact in a loop"
         self.evaluations.append(RawState(shell.index, place, snapshot, present, certain, reason))
@@ -300,7 +306,3 @@ class _Tracker:
         if name.endswith((".py", ".sh", ".js", ".rb", ".pl")) or " " in name:
             return None
         return evaluation.program
-
-
-def _piped_on(command: SimpleCommand) -> bool:
-    return command.pipe is not None and command.pipe.position > 0

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 
 from loopscope.evidence.artifact.contents import Files, initial
-from loopscope.evidence.artifact.world import Snapshot
+from loopscope.evidence.artifact.world import Snapshot, unflagged
 from loopscope.transcripts.value_types import value_type
 
 Place = tuple[int, int]
@@ -116,7 +116,7 @@ def number(
         result = {}
         for item in moments:
             own = state(item.snapshot) if item.snapshot is not None else None
-            stale = own is not None and own != state(item.present)
+            stale = item.snapshot is not None and state(unflagged(item.snapshot)) != state(item.present)
             result[item.place] = StateOf(item.index, *item.place, own, stale, item.certain, item.reason)
         return result
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import fnmatch
 import posixpath
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from loopscope.evidence.artifact.contents import Files, Version, initial
 from loopscope.evidence.artifact.repository import Repository
@@ -13,7 +13,9 @@ from loopscope.evidence.artifact.scope import ArtifactScope
 from loopscope.transcripts.value_types import value_type
 
 Snapshot = tuple[tuple[str, str], ...]
-"""Names and version ids of the artifact files that differ from the start."""
+"""Names and version ids of the artifact files that differ from the start, and behind them what a build was told."""
+FLAGS = "(build flags)"
+"""Stands in a snapshot for what was built with other flags than the files say."""
 GONE = Version("gone")
 """A file that was removed."""
 
@@ -22,7 +24,8 @@ GONE = Version("gone")
 class Product:
     """What was built, and from which state."""
 
-    snapshot: Snapshot
+    snapshot: Snapshot | None
+    """None when it was put in its place from somewhere that nothing is known of."""
     number: int
     """Later ones are greater."""
     certain: bool
@@ -85,10 +88,10 @@ class World:
         self.put(key, version)
         return key if self.is_artifact(key) and before.id != version.id else None
 
-    def built(self, path: str, index: int, *, certain: bool) -> None:
-        """Note that something was built from the present state."""
+    def built(self, path: str, index: int, *, certain: bool, flags: str = "") -> None:
+        """Note that something was built from the present state, with flags that are not those of the files."""
         self.builds += 1
-        self.products[path] = Product(self.snapshot(), self.builds, certain, index)
+        self.products[path] = Product(flagged(self.snapshot(), flags), self.builds, certain, index)
 
     def product(self, path: str) -> Product | None:
         """What a program at a path was built from: the latest build that made it, or everything around it."""
@@ -104,7 +107,14 @@ class World:
         product = self.products.get(source)
         if product is not None:
             self.products[target] = product
+        elif (replaced := self.product(target)) is not None and self._foreign(source, target):
+            self.builds += 1
+            self.products[target] = replace(replaced, snapshot=None, number=self.builds, certain=False)
         return self.set(target, self.files.get(self.key(source)))
+
+    def _foreign(self, source: str, target: str) -> bool:
+        """Whether a file that nothing was seen to make takes the place of one that was built."""
+        return target in self.products and self.key(source) not in self.files.versions and self.product(source) is None
 
     def remove(self, path: str) -> str | None:
         """Remove a file."""
@@ -126,6 +136,16 @@ class World:
             full = name if name.startswith("/") or self.scope.root is None else posixpath.join(self.scope.root, name)
             if fnmatch.fnmatchcase(full, path) or fnmatch.fnmatchcase(name, path):
                 yield full
+
+
+def flagged(snapshot: Snapshot, flags: str) -> Snapshot:
+    """The state that files make with flags which they do not say themselves."""
+    return (*snapshot, (FLAGS, flags)) if flags else snapshot
+
+
+def unflagged(snapshot: Snapshot) -> Snapshot:
+    """The files of a state."""
+    return snapshot[:-1] if snapshot and snapshot[-1][0] == FLAGS else snapshot
 
 
 def snapshot_of(tree: dict[str, Version]) -> Snapshot:

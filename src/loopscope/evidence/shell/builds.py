@@ -10,6 +10,7 @@ from loopscope.evidence.artifact.scope import ArtifactScope
 from loopscope.evidence.shell.build_tools import BuildTool, build_tool
 from loopscope.evidence.shell.calls import ShellCall
 from loopscope.evidence.shell.commands import SimpleCommand
+from loopscope.evidence.shell.reached import hangs_on
 from loopscope.evidence.shell.signatures import Match, matches
 from loopscope.transcripts.value_types import value_type
 
@@ -84,7 +85,7 @@ def _of_call(
     spent: set[str] = set()
     for command, tool in builds:
         scratch = _is_scratch(tool, scope)
-        if stopped is not None and _hangs_on(shell, stopped, command):
+        if stopped is not None and hangs_on(shell.script.commands, stopped, command):
             outcome, reason, runtime, name = Outcome.NOT_RUN, "a build before it failed", False, None
         elif unreached := shell.unreached(command):
             outcome, reason, runtime, name = Outcome.NOT_RUN, unreached, False, None
@@ -196,14 +197,6 @@ def _is_last(shell: ShellCall, command: SimpleCommand) -> bool:
 
 def _piped_on(command: SimpleCommand) -> bool:
     return command.pipe is not None and command.pipe.position > 0
-
-
-def _hangs_on(shell: ShellCall, failed: SimpleCommand, later: SimpleCommand) -> bool:
-    """Whether a command is reached only if an earlier one succeeded."""
-    if failed.pipe is not None and not failed.pipe.last:
-        return False
-    between = shell.script.commands[failed.order + 1 : later.order + 1]
-    return all(item.joined == "&&" or item.substitution or _piped_on(item) for item in between)
 
 
 def _hidden(shell: ShellCall, command: SimpleCommand) -> str | None:

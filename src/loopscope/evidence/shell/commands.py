@@ -85,6 +85,8 @@ class SimpleCommand:
     """What follows the program."""
     file: str | None = None
     """The script file that it stands in, when the call starts one instead of naming the command itself."""
+    loop_begin: int | None = None
+    """In a loop that was read round by round: order of the command with which it begins; None for that one itself."""
 
     def __post_init__(self) -> None:
         texts = tuple([word.text for word in self.words])

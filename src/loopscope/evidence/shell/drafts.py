@@ -35,13 +35,19 @@ class Draft:
     pipe: tuple[int, int] | None = None
     background: bool = False
     nested: tuple[SimpleCommand, ...] = ()
+    loop_begin: int | None = None
+    """Number of the draft with which its loop begins, when it is not that one."""
 
 
 def freeze(drafts: Sequence[Draft], pipe_sizes: Mapping[int, int]) -> tuple[SimpleCommand, ...]:
     """The commands, in order; those of nested scripts in place of what started them."""
     found: list[SimpleCommand] = []
+    orders: list[int] = []
     for draft in drafts:
+        orders.append(len(found))
         whole = _freeze(draft, len(found), pipe_sizes)
+        if draft.loop_begin is not None:
+            whole = replace(whole, loop_begin=orders[draft.loop_begin])
         if not draft.nested:
             found.append(whole)
         for inner in draft.nested:
@@ -79,4 +85,5 @@ def inside(inner: SimpleCommand, outer: SimpleCommand, order: int) -> SimpleComm
         substitution=inner.substitution or outer.substitution,
         function=inner.function or outer.function,
         file=inner.file or outer.file,
+        loop_begin=outer.loop_begin if inner.loop_begin is None else order - inner.order + inner.loop_begin,
     )

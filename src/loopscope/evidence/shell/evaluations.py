@@ -9,13 +9,17 @@ from enum import StrEnum
 from loopscope.evidence.shell.builds import BuildFinding, Outcome
 from loopscope.evidence.shell.calls import ShellCall
 from loopscope.evidence.shell.commands import SimpleCommand
-from loopscope.evidence.shell.reached import last_chain
+from loopscope.evidence.shell.reached import hangs_on, last_chain
 from loopscope.evidence.shell.rules import EvaluationRule, Role, names_of
 from loopscope.evidence.shell.values import NOTHING, Taken, ValueLines
 from loopscope.evidence.shell.wrappers import PROFILERS
 from loopscope.transcripts.value_types import value_type
 
-_ABSENT = re.compile(r"(?:No such file or directory|command not found|can't open file|not found$)", re.MULTILINE)
+_ABSENT = re.compile(
+    r"(?:No such file or directory|command not found|can't open file|not found$|"
+    r"^(?:taskset: failed to|timeout: failed to run|nice: cannot)\b)",
+    re.MULTILINE,
+)
 _INSTRUMENTED = re.compile(r"PROF|DEBUG|TRACE|SANITIZE")
 
 
@@ -156,12 +160,13 @@ def _not_run(shell: ShellCall, command: SimpleCommand, failed: list[int], broken
     """Why an evaluation did not take place; None where nothing says so."""
     if unreached := shell.unreached(command):
         return unreached
+    commands = shell.script.commands
     for order in failed:
         if order == command.order:
             return "it did not compile"
-        if order < command.order and _hangs_on(shell, order, command):
+        if order < command.order and hangs_on(commands, commands[order], command):
             return "the build before it failed"
-    if broken is not None and _hangs_on(shell, broken.order, command) and command in last_chain(shell.script.commands):
+    if broken is not None and hangs_on(commands, broken, command) and command in last_chain(commands):
         return "the evaluation before it failed"
     return None
 
@@ -175,7 +180,7 @@ def _status(
         return EvaluationStatus.RESULT, f"its output shows {', '.join(taken.values[:3])}"
     absent = re.search(rf"{re.escape(command.words[0].text)}: {_ABSENT.pattern}", shell.text)
     if absent or (_ABSENT.search(shell.text[-2000:]) and shell.succeeded is not True):
-        return EvaluationStatus.NOT_RUN, "the program, or something before it, is not there"
+        return EvaluationStatus.NOT_RUN, "the program, or something before it, is not there or does not start"
     if rule.value is None and shell.succeeded:
         return EvaluationStatus.RESULT, "the call succeeded; the task says of no value what it looks like"
     if not shell.outputs:
@@ -183,17 +188,6 @@ def _status(
     if shell.killed:
         return EvaluationStatus.NO_RESULT, f"the call was killed (exit code {shell.exit_code})"
     return EvaluationStatus.NO_RESULT, "no value in its output"
-
-
-def _hangs_on(shell: ShellCall, order: int, later: SimpleCommand) -> bool:
-    failed = shell.script.commands[order]
-    if failed.pipe is not None and not failed.pipe.last:
-        return False
-    between = shell.script.commands[order + 1 : later.order + 1]
-    return all(
-        item.joined == "&&" or item.substitution or (item.pipe is not None and item.pipe.position > 0)
-        for item in between
-    )
 
 
 def _is_profiled(command: SimpleCommand) -> bool:

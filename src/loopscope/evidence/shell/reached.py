@@ -90,6 +90,23 @@ def last_chain(commands: Sequence[SimpleCommand]) -> list[SimpleCommand]:
     return chain
 
 
+def hangs_on(commands: Sequence[SimpleCommand], failed: SimpleCommand, later: SimpleCommand) -> bool:
+    """Whether a command is reached only if an earlier one succeeded.
+
+    All of a loop hangs on what its first command hangs on.
+    """
+    if failed.pipe is not None and not failed.pipe.last:
+        return False
+    begin = later.loop_begin
+    if begin is not None and failed.order < begin and hangs_on(commands, failed, commands[begin]):
+        return True
+    between = commands[failed.order + 1 : later.order + 1]
+    return all(
+        item.joined == "&&" or item.substitution or (item.pipe is not None and item.pipe.position > 0)
+        for item in between
+    )
+
+
 def _failure(command: SimpleCommand, others: Sequence[SimpleCommand], output: str) -> str | None:
     """How a command is seen to have failed.
 

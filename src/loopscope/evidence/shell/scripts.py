@@ -39,7 +39,9 @@ def expand(script: Script, texts: MutableMapping[str, str], depth: int = 0) -> S
         _remember(command, texts)
     if not grown:
         return script
-    return replace(script, commands=tuple(replace(item, order=order) for order, item in enumerate(found)))
+    # Where loops begin is not followed through files.
+    commands = tuple(replace(item, order=order, loop_begin=None) for order, item in enumerate(found))
+    return replace(script, commands=commands)
 
 
 def _started(command: SimpleCommand) -> str | None:

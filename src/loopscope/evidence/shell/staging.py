@@ -51,6 +51,10 @@ def _named(git: GitCall) -> list[str] | None:
     if git.verb == "commit":
         takes_more = any(item == "--all" or re.match(r"-(?!-)[A-Za-z]*[aio]", item) for item in git.arguments)
         return None if takes_more or git.has("--", "--amend", "--only", "--include") else []
+    if git.verb == "restore" and not git.has("--staged", "-S", "-SW", "-WS", "--source"):
+        return []
+    if git.verb == "checkout" and git.arguments[:1] == ("--",):
+        return []
     if git.verb not in ("add", "stage") or git.has(*_EVERYTHING) or not all(git.literal):
         return None
     plain = [

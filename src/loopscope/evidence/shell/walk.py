@@ -129,6 +129,7 @@ class Walk(CommandReader):
     def _unrolled(self, body: Node, name: str, values: Sequence[Word]) -> list[Draft]:
         """A loop whose values are known: each round by itself, as the shell runs it."""
         made: list[Draft] = []
+        begin = len(self._drafts)
         self._rounds *= len(values)
         for value in values:
             self._variables[name] = value
@@ -137,6 +138,8 @@ class Walk(CommandReader):
             if at < len(self._drafts) and len(made) > len(self._drafts) - at and not self._drafts[at].joined:
                 self._drafts[at].joined = ";"
         self._rounds //= len(values)
+        for draft in self._drafts[begin + 1 :]:
+            draft.loop_begin = begin if draft.loop_begin is None else draft.loop_begin
         return made
 
     def _list(self, node: Node) -> list[Draft]:
