@@ -72,9 +72,19 @@ def test_a_log_is_a_run_with_what_it_says_of_itself(tmp_path: Path) -> None:
 
 
 def test_what_a_person_says_holds_for_all(tmp_path: Path) -> None:
-    take(tmp_path / "s", page_log(tmp_path / "a.json"), task="mine", category="own", agent="me")
+    take(tmp_path / "s", page_log(tmp_path / "a.json", task=None), task="mine", category="own", agent="me")
     record = StudyStore.open(tmp_path / "s").run("mine__me__s1").record
     assert (record.task, record.category, record.agent) == ("mine", "own", "me")
+
+
+def test_a_logs_own_task_stands_and_the_option_is_for_those_without(tmp_path: Path) -> None:
+    page_log(tmp_path / "logs" / "a.json", "a", task="sorting", seed=1)
+    page_log(tmp_path / "logs" / "b.json", "b", task=None, seed=2)
+    report = take(tmp_path / "s", tmp_path / "logs", task="mine")
+    assert [taken.run_id for taken in report.taken] == ["sorting__model__s1", "mine__model__s2"]
+    [warning] = report.warnings
+    assert warning.startswith("a.json: filed under the task that the log itself names")
+    assert take(tmp_path / "s", tmp_path / "logs", task="mine").warnings == [], "nothing was filed"
 
 
 def test_a_study_of_imported_runs_alone_says_so(tmp_path: Path) -> None:
@@ -203,6 +213,45 @@ def test_logs_of_all_harnesses_in_one_directory(tmp_path: Path) -> None:
         "kimi-code",
         "page",
     ]
+
+
+@pytest.mark.parametrize("harness", ["claude", "codex", "kimi"])
+def test_what_lies_beside_a_harness_logs_is_imported_or_named(tmp_path: Path, harness: str) -> None:
+    logs = tmp_path / "logs"
+    shutil.copytree(LOGS / harness, logs / "h" / harness)
+    page_log(logs / "pages" / "deep" / "x.json", "x")
+    (logs / "pages" / "zero.json").write_bytes(b"0")
+    (logs / "pages" / "README.md").write_text("What these are.\n")
+    (logs / "pages" / "opencode.db.zst").write_bytes(b"\x28\xb5\x2f\xfd")
+    (logs / "h" / harness / "history.jsonl").write_text("{}\n")
+    report = take(tmp_path / "s", logs, task="t")
+    assert {"page"} < {taken.format for taken in report.taken}
+    assert sorted(unread.name for unread in report.unread) == ["pages/opencode.db.zst", "pages/zero.json"]
+    assert any("is compressed; unpack it" in unread.reason for unread in report.unread)
+
+
+def test_a_cut_rollout_does_not_hide_the_broken_logs_beside_it(tmp_path: Path) -> None:
+    [rollout] = (LOGS / "codex").rglob("*01a22eeb-cd5e-*.jsonl")
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "rollout-cut.jsonl").write_bytes(rollout.read_bytes()[:4000])
+    for name in ("empty", "zero"):
+        (tmp_path / "logs" / f"{name}.json").write_text("{}")
+    report = take(tmp_path / "s", tmp_path / "logs", task="t")
+    assert [taken.format for taken in report.taken] == ["codex"]
+    assert [unread.name for unread in report.unread] == ["empty.json", "zero.json"]
+
+
+def test_files_of_a_harness_own_directory_are_no_logs(tmp_path: Path) -> None:
+    shutil.copytree(LOGS / "codex", tmp_path / ".codex")
+    (tmp_path / ".codex" / "auth.json").write_text("{}")
+    report = take(tmp_path / "s", tmp_path / ".codex", task="t")
+    assert report.new and not report.unread
+
+
+def test_a_forced_format_that_fails_is_told_once(tmp_path: Path) -> None:
+    report = import_logs([page_log(tmp_path / "a.json")], tmp_path / "s", Options(format="codex"))
+    [unread] = report.unread
+    assert "holds no message, call or count as codex; check that codex is its format" in unread.reason
 
 
 def test_runs_of_two_harnesses_under_one_label_are_pointed_out(tmp_path: Path) -> None:

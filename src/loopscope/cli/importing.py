@@ -27,7 +27,7 @@ def import_(
         typer.Option(help="The study's directory, or a new one.", show_default=False, callback=study_directory),
     ],
     format: Annotated[str | None, typer.Option(help="Format of the logs; found by itself.", show_default=False)] = None,
-    task: Annotated[str | None, typer.Option(help="Task of all of them; the logs' own.", show_default=False)] = None,
+    task: Annotated[str | None, typer.Option(help="Task of the logs that name none.", show_default=False)] = None,
     category: Annotated[str | None, typer.Option(help="Family of the task.", show_default=False)] = None,
     agent: Annotated[
         str | None, typer.Option(help="Label in tables; the model's or the harness's name.", show_default=False)

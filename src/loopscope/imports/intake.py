@@ -17,7 +17,7 @@ from loopscope.records.store import run_id_of
 from loopscope.records.tree import spell
 from loopscope.transcripts import formats
 from loopscope.transcripts.canonical import MAIN, Source, Transcript
-from loopscope.transcripts.errors import TranscriptError
+from loopscope.transcripts.errors import EmptyLogError, TranscriptError
 from loopscope.transcripts.serial import pack
 
 MOST_LOG = 300
@@ -27,10 +27,11 @@ Notify = Callable[[int, int, str], None]
 
 @dataclass(frozen=True)
 class Options:
-    """What a person says of the logs; each holds for all that are imported at once, whatever they say themselves."""
+    """What a person says of the logs that are imported at once."""
 
     format: str | None = None
     task: str | None = None
+    """Of the logs that name none; what a log says of its task stands."""
     category: str | None = None
     agent: str | None = None
     evaluators: tuple[Path, ...] = ()
@@ -137,12 +138,15 @@ class _Intake:
     report: Report
     _harnesses: dict[str, set[str]] = field(default_factory=dict)
     """By label, of the runs that are new."""
+    _own_task: list[str] = field(default_factory=list)
+    """New logs that name another task than the options."""
 
     def read(self, log: Log | Unread) -> None:
         """Take in everything that a log holds; of what fails, the reason is kept."""
         if isinstance(log, Unread):
             self.report.unread.append(log)
             return
+        before = len(self.report.unread)
         try:
             for transcript in formats.read(log.path, log.format):
                 name = _name(log, transcript.source)
@@ -150,11 +154,20 @@ class _Intake:
                     self.report.taken.append(self._take(transcript, name))
                 except _Refused as refusal:
                     self.report.unread.append(Unread(name, str(refusal)))
+        except EmptyLogError as error:
+            # Its transcripts were refused one by one for the same reason: it is one log, told once.
+            self.report.unread[before:] = [Unread(log.name, str(error))]
         except TranscriptError as error:
             self.report.unread.append(Unread(log.name, str(error)))
 
     def finish(self) -> None:
         """Say what is odd about the runs together."""
+        if self._own_task:
+            more = f" and {len(self._own_task) - 1} more" if len(self._own_task) > 1 else ""
+            self.report.warnings.append(
+                f"{self._own_task[0]}{more}: filed under the task that the log itself names; "
+                f"--task {self.options.task} is for logs that name none"
+            )
         self.report.warnings += [
             f"{label}: runs of several harnesses ({', '.join(sorted(names))}) under one label; --agent keeps them apart"
             for label, names in sorted(self._harnesses.items())
@@ -173,6 +186,8 @@ class _Intake:
             )
         if holder is None:
             identity = self._identity(transcript.source)
+            if self.options.task not in (None, identity.task):
+                self._own_task.append(name)
             self.shelf.put(transcript, packed, name, identity)
             self._harnesses.setdefault(identity.agent, set()).add(transcript.source.agent or "unknown")
         return Taken(
@@ -187,7 +202,7 @@ class _Intake:
         )
 
     def _identity(self, source: Source) -> Identity:
-        task = self.options.task or task_of(source)
+        task = task_of(source) or self.options.task
         if task is None:
             raise _Refused("its log names no task; import it again with --task NAME")
         agent = self.options.agent or label_of(source)

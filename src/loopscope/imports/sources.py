@@ -9,12 +9,17 @@ from pathlib import Path
 from loopscope.records.tree import spell
 from loopscope.transcripts import formats
 from loopscope.transcripts.errors import TranscriptError
-from loopscope.transcripts.files import MAX_DEPTH, MAX_FILES, is_file, is_folder, listed
+from loopscope.transcripts.files import MAX_DEPTH, MAX_FILES, is_file, is_folder, listed, walked
 from loopscope.transcripts.glimpse import Glimpse
 
 _OF_LOGS = frozenset({".json", ".jsonl", ".ndjson", ".db", ".eval"})
 """A file of such a name in a directory of logs is meant to be one; others (a README) are passed over."""
+_PACKED = frozenset({".zst", ".gz", ".xz", ".bz2", ".zip"})
 _HARBOR = "harbor"
+_HOMES = frozenset({".claude", ".codex", ".kimi", ".kimi-code", "opencode"})
+"""Directories of the harnesses' own: files in no format that is known are theirs (settings, histories)."""
+_OWN_NAMES = frozenset({"history.jsonl", "session_index.jsonl", "sessions-index.json"})
+"""What harnesses keep beside their logs, also in a copy of their directory."""
 
 
 @dataclass(frozen=True)
@@ -96,8 +101,19 @@ def _below(top: Path, folder: Path, format: str | None) -> Iterator[Log | Unread
             stack.extend((stray, level) for stray in reversed(_strays(path, name)) if is_directory and format is None)
         elif is_directory and level <= MAX_DEPTH:
             stack.extend((inner, level + 1) for inner in reversed(listed(path)))
-        elif not is_directory and format is None and path.suffix in _OF_LOGS:
-            yield Unread(_place(path, top), str(unknown(path)))
+        elif not is_directory and format is None and _is_meant(path):
+            yield Unread(_place(path, top), str(_unknown_file(path)))
+
+
+def _is_meant(path: Path) -> bool:
+    """Whether a file in no known format is one that a person takes for a log, by its name."""
+    return path.suffix in _OF_LOGS or (path.suffix in _PACKED and Path(path.stem).suffix in _OF_LOGS)
+
+
+def _unknown_file(path: Path) -> TranscriptError:
+    if path.suffix in _PACKED:
+        return TranscriptError(path, "is compressed", "unpack it, then import it again")
+    return unknown(path)
 
 
 def _place(path: Path, top: Path) -> str:
@@ -123,8 +139,29 @@ def _is_several(folder: Path, format: str) -> bool:
 
 
 def _strays(folder: Path, format: str) -> list[Path]:
-    """Files directly in a directory that its reader leaves, and another one takes."""
-    if format == _HARBOR:
-        return []
-    found = (path for path in listed(folder) if is_file(path))
-    return [path for path in found if formats.detect(path) not in (None, format)]
+    """Files at any depth of a directory that its reader leaves: another one takes them, or they are to be named."""
+    return [] if format == _HARBOR else [path for path in walked(folder) if not _is_taken(path, folder, format)]
+
+
+def _is_taken(path: Path, folder: Path, format: str) -> bool:
+    """Whether a file is of the directory's reader, or of the harness whose logs lie there."""
+    if _is_of_session(path, folder, format):
+        return True
+    found = formats.detect(path)
+    if found is None:
+        return path.name in _OWN_NAMES or not _HOMES.isdisjoint(path.parts)
+    return found == format
+
+
+def _is_of_session(path: Path, folder: Path, format: str) -> bool:
+    """Whether a file lies in a place that belongs to one session: whatever it holds, the session's reader knows it."""
+    above = [inner for inner in path.parents if inner != folder and inner.is_relative_to(folder)]
+    match format:
+        case "claude-code":
+            return any(is_file(inner.parent / f"{inner.name}.jsonl") for inner in above)
+        case "kimi-code":
+            return any(is_folder(inner / "agents") for inner in [*above, folder])
+        case "opencode-db":
+            return any(inner.name in ("storage", "snapshot", "log") for inner in above)
+        case _:
+            return False

@@ -18,3 +18,7 @@ class TranscriptError(Exception):
     def with_others(self, count: int) -> TranscriptError:
         """The same, saying how many more of what lies beside it cannot be read."""
         return TranscriptError(self.path, f"{self.wrong} (and {count} more)", self.advice) if count else self
+
+
+class EmptyLogError(TranscriptError):
+    """A log of which a reader makes nothing that was said or done."""

@@ -18,7 +18,7 @@ from loopscope.transcripts import (
     page_export,
 )
 from loopscope.transcripts.canonical import Transcript
-from loopscope.transcripts.errors import TranscriptError
+from loopscope.transcripts.errors import EmptyLogError, TranscriptError
 from loopscope.transcripts.glimpse import Glimpse
 from loopscope.transcripts.reader import Reader
 
@@ -76,6 +76,5 @@ def read(path: Path, format: str | None = None) -> Iterator[Transcript]:
         said = said or bool(transcript.messages or transcript.calls or transcript.usage.entries)
         yield transcript
     if not said:
-        raise TranscriptError(
-            path, f"holds no message, call or count as {name}", "check the format, or that the run began"
-        )
+        advice = f"check that {name} is its format, or that the run began"
+        raise EmptyLogError(path, f"holds no message, call or count as {name}", advice)
