@@ -38,7 +38,7 @@ def test_bad_input_is_told_in_a_line_and_leaves_nothing(cli: Callable[..., Resul
     assert "no such file" in error_line(cli("import", "nowhere", "--into", "s", check=2))
     assert "is no format; take one of" in error_line(cli("import", "a.json", "--into", "s", "--format", "x", check=2))
     assert "use letters, digits" in error_line(cli("import", "a.json", "--into", "s", "--task", "a/b", check=2))
-    assert "no file" in error_line(cli("import", "a.json", "--into", "s", "--evaluator", "x.yaml", check=2))
+    assert "No such file" in error_line(cli("import", "a.json", "--into", "s", "--evaluator", "x.yaml", check=2))
     assert not (tmp_path / "s").exists()
 
 
