@@ -117,6 +117,12 @@ def test_no_evidence_is_said_and_why() -> None:
     assert same.effect.d_z is None
 
 
+def test_tasks_that_both_solve_are_told() -> None:
+    first = {f"t{i}": [1.0] for i in range(6)} | {"t6": [0.5], "t7": [0.7]}
+    found = difference(study({"m": first, "n": first | {"t6": [0.2], "t7": [0.6]}}), "m", "n")
+    assert "6 of 8 tasks do not differ at all" in (found.interval.guard or "")
+
+
 def test_seeds_that_are_pairs_say_more_of_fixed_tasks() -> None:
     rng = np.random.default_rng(3)
     base = rng.random((8, 3)) * 0.8

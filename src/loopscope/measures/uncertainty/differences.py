@@ -10,8 +10,8 @@ from typing import Literal
 import numpy as np
 
 from loopscope.measures.uncertainty.cells import AVG, Estimator, cell_values, seed_variance
-from loopscope.measures.uncertainty.interval import Interval
-from loopscope.measures.uncertainty.levels import DEFAULT, Settings, TaskNumbers, mean_of
+from loopscope.measures.uncertainty.interval import SATURATED, Interval
+from loopscope.measures.uncertainty.levels import DEFAULT, Settings, TaskNumbers, mean_of, noted
 from loopscope.measures.uncertainty.multiplicity import Correction, adjusted
 from loopscope.measures.uncertainty.panel import Floats, Panel, observed
 from loopscope.measures.uncertainty.permutation import (
@@ -76,7 +76,7 @@ def difference(
     numbers, one, other = _paired(panel, first, second, estimator, category, pairing)
     bounds = settings.bounds
     spread = None if bounds is None else (bounds[0] - bounds[1], bounds[1] - bounds[0])
-    interval = mean_of(numbers, replace(settings, bounds=spread))
+    interval = _tied(mean_of(numbers, replace(settings, bounds=spread)), numbers.values)
     if settings.reading == "random tasks":
         test = sign_flips(numbers.values, settings.draws, settings.seed)
     elif pairing == "task":
@@ -153,6 +153,14 @@ def _paired(
     rollouts = np.where(np.isnan(values), 0, np.minimum(observed(one), observed(other)))
     missing = int((2 * panel.k - observed(one) - observed(other)).clip(min=0).sum())
     return TaskNumbers(values, variances, df, rollouts, categories, panel.k, missing), one, other
+
+
+def _tied(interval: Interval, values: Floats) -> Interval:
+    """With a guard where half of the tasks do not differ at all, as where both models solve them: see SATURATED."""
+    equal, n = int((values == 0).sum()), int((~np.isnan(values)).sum())
+    if not 0 < SATURATED * n <= equal < n:
+        return interval
+    return noted(interval, f"{equal} of {n} tasks do not differ at all: rare exceptions may be unseen")
 
 
 def _effect(differences: Floats, tie: float) -> Effect | None:
