@@ -6,11 +6,12 @@ missing, never zero. `docs/tables.md` is made of these words.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 
+from loopscope.models.value_types import value_type
 
-@dataclass(frozen=True, slots=True)
+
+@value_type
 class RunRow:
     """`runs.parquet`: one rollout and its measures. One row per run with a readable record, by run id."""
 
@@ -186,7 +187,7 @@ class RunRow:
     """What went wrong, as `stage: message`."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_type
 class CheckpointRow:
     """`checkpoints.parquet`: one commit of a run, as the measures took it. By run id, then in order."""
 
@@ -272,7 +273,7 @@ class CheckpointRow:
     """What is odd about it, in words. [; extras]"""
 
 
-@dataclass(frozen=True, slots=True)
+@value_type
 class DipRow:
     """`dips.parquet`: one dip episode of C3 (Appendix C.4). By run id, then in order."""
 
@@ -308,7 +309,7 @@ class DipRow:
     """depth / the run's noise band; None where there is no band or nothing ever differed. [bands; extras]"""
 
 
-@dataclass(frozen=True, slots=True)
+@value_type
 class BuildRow:
     """`builds.parquet`: one invocation of a build tool, or an evaluation that builds. By run id, then in order."""
 
@@ -340,7 +341,7 @@ class BuildRow:
     """Position of the commit whose window it is in; None behind the last."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_type
 class EvaluationRow:
     """`evaluations.parquet`: one objective evaluation that an agent ran. By run id, then in order."""
 

@@ -14,7 +14,7 @@ from enum import StrEnum
 from typing import Any
 
 from loopscope.models.usage import Usage
-from loopscope.transcripts.value_types import value_type
+from loopscope.models.value_types import value_type
 
 MAIN = "main"
 """Name of the thread that the user talks to; subagents have names of their own."""

@@ -6,7 +6,7 @@ import hashlib
 import re
 from dataclasses import dataclass, field
 
-from loopscope.transcripts.value_types import value_type
+from loopscope.models.value_types import value_type
 
 _LINE = re.compile(r" *(\d+)(?:→|\t|: )(.*)")
 _MAX_TEXT = 4 << 20

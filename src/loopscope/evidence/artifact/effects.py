@@ -13,7 +13,7 @@ from loopscope.evidence.artifact.world import World
 from loopscope.evidence.shell.calls import ShellCall
 from loopscope.evidence.shell.commands import SimpleCommand
 from loopscope.evidence.shell.scripts import printed
-from loopscope.transcripts.value_types import value_type
+from loopscope.models.value_types import value_type
 
 _COPIES = frozenset(["cp", "mv", "install", "rsync"])
 _FORMATTERS = {"gofmt": "-w", "rustfmt": "", "clang-format": "-i", "black": "", "goimports": "-w", "yapf": "-i"}

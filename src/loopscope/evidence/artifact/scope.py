@@ -6,6 +6,7 @@ import posixpath
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from loopscope.transcripts.canonical import MessageKind, Role, ToolKind, Transcript
 
@@ -94,6 +95,7 @@ def _elsewhere(path: str) -> str | None:
     return path if path.startswith(("/tmp/", "/var/tmp/", "/dev/shm/")) or "/orig/" in path else None  # noqa: S108
 
 
+@lru_cache(maxsize=64)
 def scope_from_instruction(text: str) -> ArtifactScope:
     """Read which files may be edited out of a task's instruction.
 

@@ -7,7 +7,7 @@ from functools import cache
 
 from loopscope.evidence.artifact.contents import Files, initial
 from loopscope.evidence.artifact.world import Snapshot, unflagged
-from loopscope.transcripts.value_types import value_type
+from loopscope.models.value_types import value_type
 
 Place = tuple[int, int]
 """Position of a call among the thread's calls, and order of a command within its script (-1 for other tools)."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from loopscope.evidence.artifact.contents import Files, Version, initial
 from loopscope.evidence.artifact.repository import Repository
 from loopscope.evidence.artifact.scope import ArtifactScope
-from loopscope.transcripts.value_types import value_type
+from loopscope.models.value_types import value_type
 
 Snapshot = tuple[tuple[str, str], ...]
 """Names and version ids of the artifact files that differ from the start, and behind them what a build was told."""

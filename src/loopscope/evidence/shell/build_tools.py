@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from loopscope.evidence.shell.commands import SimpleCommand, resolve
-from loopscope.transcripts.value_types import value_type
+from loopscope.models.value_types import value_type
 
 _C_COMPILERS = re.compile(r"(?:[\w.]+-)*(?:gcc|g\+\+|cc|c\+\+|clang|clang\+\+|nvcc|hipcc|icpx?)(?:-\d+)?\Z")
 _PYTHON = re.compile(r"(?:python|pypy)[\d.]*\Z")

@@ -12,7 +12,7 @@ from loopscope.evidence.shell.calls import ShellCall
 from loopscope.evidence.shell.commands import SimpleCommand
 from loopscope.evidence.shell.reached import hangs_on
 from loopscope.evidence.shell.signatures import Match, matches
-from loopscope.transcripts.value_types import value_type
+from loopscope.models.value_types import value_type
 
 _PLACE = re.compile(r"(?:-->\s*|^(?:vet: )?|of \")([\w./-]+\.(?:rs|go|cuh?|cpp|cc|c|h|hpp|py|s|S))(?:[:(]\d+|\")")
 _ABSENT = re.compile(r": line \d+: \S+/\S+: No such file or directory$", re.MULTILINE)

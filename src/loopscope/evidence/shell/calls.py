@@ -10,8 +10,8 @@ from loopscope.evidence.shell.commands import Script, SimpleCommand, resolve
 from loopscope.evidence.shell.parse import parse
 from loopscope.evidence.shell.reached import Stop, StopCause, stop_of
 from loopscope.evidence.shell.scripts import expand
+from loopscope.models.value_types import value_type
 from loopscope.transcripts.canonical import Call, ToolKind
-from loopscope.transcripts.value_types import value_type
 
 _KEEPS_DIRECTORY = frozenset(["Bash", "bash", "shell_session"])
 """Tools whose shell lives on between calls, so that `cd` lasts."""

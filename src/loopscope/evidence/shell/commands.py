@@ -6,7 +6,7 @@ import posixpath
 from dataclasses import field
 from functools import lru_cache
 
-from loopscope.transcripts.value_types import value_type
+from loopscope.models.value_types import value_type
 
 
 @value_type

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from enum import StrEnum
 
-from loopscope.transcripts.value_types import value_type
+from loopscope.models.value_types import value_type
 
 
 class Confirmation(StrEnum):

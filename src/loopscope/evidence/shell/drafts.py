@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from loopscope.evidence.shell.commands import Pipe, Redirect, SimpleCommand, Word
-from loopscope.transcripts.value_types import value_type
+from loopscope.models.value_types import value_type
 
 
 @value_type

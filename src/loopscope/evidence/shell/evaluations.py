@@ -13,7 +13,7 @@ from loopscope.evidence.shell.reached import hangs_on, last_chain
 from loopscope.evidence.shell.rules import EvaluationRule, Role, names_of
 from loopscope.evidence.shell.values import NOTHING, Taken, ValueLines
 from loopscope.evidence.shell.wrappers import PROFILERS
-from loopscope.transcripts.value_types import value_type
+from loopscope.models.value_types import value_type
 
 _ABSENT = re.compile(
     r"(?:No such file or directory|command not found|can't open file|not found$|"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from loopscope.evidence.shell.commands import SimpleCommand, resolve
-from loopscope.transcripts.value_types import value_type
+from loopscope.models.value_types import value_type
 
 _GLOBAL_VALUES = frozenset(["-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--config-env"])
 

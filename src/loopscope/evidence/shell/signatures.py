@@ -76,8 +76,10 @@ def signatures() -> tuple[Signature, ...]:
 
 
 @cache
-def _signatures_of(families: frozenset[str]) -> tuple[Signature, ...]:
-    return tuple(item for item in signatures() if not item.tools or item.tools & families)
+def _signatures_of(families: frozenset[str]) -> tuple[Sequence[Signature], Sequence[str]]:
+    """(the expressions of some families, all words that these name)."""
+    found = [item for item in signatures() if not item.tools or item.tools & families]
+    return found, list(dict.fromkeys(word for item in found for word in item.words))
 
 
 def matches(text: str, families: Iterable[str] = FAMILIES) -> list[Match]:
@@ -88,14 +90,13 @@ def matches(text: str, families: Iterable[str] = FAMILIES) -> list[Match]:
         families: of build tools that may have printed it.
     """
     text = text.replace("\r", "")
-    found = []
-    absent: set[str] = set()
-    for signature in _signatures_of(frozenset(families)):
-        if absent.issuperset(signature.words):
+    found: list[Match] = []
+    possible, words = _signatures_of(frozenset(families))
+    present = {word for word in words if word in text}
+    for signature in possible if present else ():
+        if present.isdisjoint(signature.words):
             continue
-        present = [word for word in signature.words if word not in absent and word in text]
-        absent.update(word for word in signature.words if word not in present)
-        for start in _lines_with(text, present):
+        for start in _lines_with(text, [word for word in signature.words if word in present]):
             end = text.find("\n", start)
             line = text[start : min(end if end >= 0 else len(text), start + _MAX_LINE)]
             if signature.pattern.search(line):

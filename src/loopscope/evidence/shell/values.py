@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from loopscope.evidence.shell.calls import Output, ShellCall
 from loopscope.evidence.shell.commands import SimpleCommand
 from loopscope.evidence.shell.rules import EvaluationRule, Role
-from loopscope.transcripts.value_types import value_type
+from loopscope.models.value_types import value_type
 
 
 @value_type
