@@ -130,7 +130,15 @@ def find(run: str) -> Found:
         lambda item: changed.get((item.position, item.order), unknown)[0],
         lambda item: changed.get((item.position, item.order), unknown)[1],
     )
-    scores = [item for item in evaluations if item.role is Role.SCORE and item.status is not EvaluationStatus.NOT_RUN]
+    # To the guide a training is none of the evaluations, whatever it prints on the way.
+    trains = {rule.made_by.pattern for rule in rules if rule.made_by is not None}
+    scores = [
+        item
+        for item in evaluations
+        if item.role is Role.SCORE
+        and item.status is not EvaluationStatus.NOT_RUN
+        and item.rule.program.pattern not in trains
+    ]
     return Found(
         _by_call((where[item.commit.position], item.kind.value) for item in kinds if item.commit.happened),
         _by_call((where[item.position], item.happened) for item in commits),

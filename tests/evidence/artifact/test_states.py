@@ -222,10 +222,10 @@ def test_interpreted_programs_measure_the_sources_as_they_are() -> None:
 def test_a_trained_model_belongs_to_the_state_that_trained_it() -> None:
     scope = ArtifactScope(frozenset(["/w/app/model.py", "/w/app/train.py"]), "/w/app")
     evaluate = bash("python3 evaluate_local.py", "Val PSNR: 17.25 dB")
-    (one,) = measured(
+    one = measured(
         write("/w/app/model.py", "1"), bash("bash train.sh > log 2>&1 &"), write("/w/app/model.py", "2"), evaluate,
         task="moving_mnist_world_model", scope=scope,
-    )  # fmt: skip
+    )[-1]  # fmt: skip
     assert (one.state, one.stale) == (1, True)
 
 
@@ -233,13 +233,14 @@ def test_a_model_that_was_put_in_place_from_elsewhere_is_of_no_known_state() -> 
     scope = ArtifactScope(frozenset(["/w/app/model.py"]), "/w/app")
     evaluate = bash("python3 evaluate_local.py", "Val PSNR: 17.25 dB")
     train = bash("bash train.sh")
-    own, foreign, kept, again = measured(
+    found = timeline(
         write("/w/app/model.py", "1"), train, bash("cp output/checkpoint.pt /tmp/best.pt"), evaluate,
         bash("cp /snapshots/other.pt output/checkpoint.pt"), evaluate,
         bash("cp /tmp/best.pt output/checkpoint.pt"), evaluate,
         write("/w/app/model.py", "2"), train, evaluate,
         task="moving_mnist_world_model", scope=scope,
     )  # fmt: skip
+    own, foreign, kept, again = (found.evaluations[position, 0] for position in (3, 5, 7, 10))
     assert [own.state, foreign.state, kept.state, again.state] == [1, None, 1, 2]
     assert "from elsewhere" in foreign.reason
 
@@ -413,3 +414,28 @@ def test_an_evaluation_measures_the_state_of_the_latest_build(steps: list[str]) 
             assert moment.state == (at_build or 0)
             assert moment.stale == (moment.state != present)
             assert moment.certain == (at_build is not None)
+
+
+@given(st.lists(st.sampled_from(["write 1", "write 2", "make", "make B=1", "make B=2", "bench"]), max_size=12))
+def test_a_candidate_is_the_files_and_what_the_build_was_told(steps: list[str]) -> None:
+    made: dict[str, Made] = {"write 1": write(FILE, "1"), "write 2": write(FILE, "2"), "bench": BENCH}
+    echoed = "nvcc main.cu solve.cu -o icp_corr"
+    found = timeline(*(made.get(step) or bash(step, echoed) for step in steps))
+    states: dict[tuple[str, str], set[int]] = {}
+    text, built = "", None
+    for position, step in enumerate(steps):
+        moment = found.evaluations.get((position, 0))
+        if step.startswith("write"):
+            text = step
+        elif step == "bench" and built is not None:
+            assert moment is not None
+            assert moment.state is not None
+            states.setdefault(built, set()).add(moment.state)
+            assert moment.stale == (built[0] != text)
+        elif step != "bench":
+            built = text, step.removeprefix("make")
+            states.setdefault((text, ""), set()).update({0} if not text else ())
+    assert all(len(numbers) <= 1 for numbers in states.values())
+    known = [number for numbers in states.values() for number in numbers]
+    assert len(known) == len(set(known))
+    assert all(number < found.states for number in known)
