@@ -1,4 +1,4 @@
-"""What is found in nine public transcripts, held against labels that were made by hand before it was looked for."""
+"""What is found in fourteen public transcripts, held against labels that were made by hand before it was looked for."""
 
 from __future__ import annotations
 
@@ -43,6 +43,18 @@ def test_what_is_found_is_what_was_labelled(made_in: str) -> None:
             continue
         assert item.labelled
         assert min(item.recall, item.precision) >= least, (name, item.misses)
+
+
+@at_hand
+@pytest.mark.slow
+def test_what_is_found_on_the_set_that_was_compared_last() -> None:
+    measured = {item.name: item for item in compare("fourth")}
+    for name, least in LEAST.items():
+        item = measured[name]
+        # One commit of 60 is of another kind: the guide and docs/evidence-quality.md differ about it.
+        wanted = 0.98 if name == "commits, with their kind" else least
+        assert item.labelled
+        assert min(item.recall, item.precision) >= wanted, (name, item.misses)
 
 
 @at_hand
