@@ -176,8 +176,8 @@ def look_podman(machine: Machine) -> Iterator[Finding]:
     if program := machine.which("podman"):
         answer = ask([program, "--version"], machine.env)
         fact = version_in(answer.text) if answer and answer.code == 0 else None
-        state = State.OK if fact else State.WEAK
-        yield Finding(Area.AGENTS, "podman", state, fact or "does not run", need=Need.OPTIONAL)
+        state, cost = (State.OK, "") if fact else (State.WEAK, "environments that it would drive do not start")
+        yield Finding(Area.AGENTS, "podman", state, fact or "does not run", cost, need=Need.OPTIONAL)
 
 
 def look_gpus(machine: Machine) -> Iterator[Finding]:
@@ -220,7 +220,8 @@ def look_browser(machine: Machine) -> Iterator[Finding]:
         answer = ask([driver, "--version"], machine.env)
         version = version_in(answer.text.split(" (")[0]) if answer else None
         fact = f"{browser}, chromedriver {version or 'that does not answer'}"
-        yield Finding(Area.TESTS, "browser", State.OK if version else State.WEAK, fact, need=Need.OPTIONAL)
+        state, cost = (State.OK, "") if version else (State.WEAK, "tests in a browser may fail")
+        yield Finding(Area.TESTS, "browser", state, fact, cost, need=Need.OPTIONAL)
         return
     system = distribution(machine)
     snap = (machine.as_root("snap install chromium"),) if system.ident == "ubuntu" else ()
