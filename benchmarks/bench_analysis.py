@@ -5,7 +5,8 @@
 LOGS is a file or directory that `loopscope import` takes. Every number is of a process of its own, after its start and
 imports; CPU seconds are those of it and of the processes that it started, so that a busy machine spoils them least.
 Targets, for the 21 public transcripts: import and analysis within 0.6 CPU seconds, 300 MB; one changed run is
-analysed alone. The exit code is 1 when the memory target, or that of the changed run, is missed.
+analysed alone. The last lines say which holds. The exit code is 1 when the memory target, or that of the changed run,
+is missed: what seconds are depends on the machine and on what else it does.
 """
 
 from __future__ import annotations
@@ -134,7 +135,10 @@ def one(logs: Path, folder: Path) -> bool:
     next(iter(sorted(study.glob("runs/*/evidence.json")))).unlink()
     changed = show("analysis again, one run changed", alone("analyze", str(study), "1"))
     both = imported.cpu + fresh.cpu
-    print(f"import and analysis: {both:.2f} s CPU (wanted: <= {MOST_SEC}), {both / plain.cpu:.1f} plain parses")
+    print(
+        f"import and analysis: {both:.2f} s CPU (wanted: <= {MOST_SEC}) {'holds' if both <= MOST_SEC else 'MISSED'}; "
+        f"{both / plain.cpu:.1f} plain parses"
+    )
     most = max(imported.mb, fresh.mb)
     print(f"memory: {most:.0f} MB (wanted: <= {MOST_MB:.0f}) {'holds' if most <= MOST_MB else 'MISSED'}")
     print(f"one changed run is analysed alone: {'holds' if changed.renewed == 1 else 'MISSED'}")

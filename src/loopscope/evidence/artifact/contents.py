@@ -64,10 +64,15 @@ class Files:
         version = self.versions.get(name) or initial(name)
         return self.texts.get(version.id, version)
 
+    def knows(self, name: str) -> bool:
+        """Whether the present text of a file is known."""
+        version = self.versions.get(name) or initial(name)
+        return version.text is not None or version.id in self.texts
+
     def learn(self, name: str, text: str) -> None:
         """The whole text of a file was shown."""
-        version = self.versions.get(name) or initial(name)
-        if version.text is None and version.id not in self.texts:
+        if not self.knows(name):
+            version = self.versions.get(name) or initial(name)
             self.texts[version.id] = shown = known(text)
             self.same[version.id] = shown.id
 

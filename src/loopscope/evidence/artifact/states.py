@@ -91,9 +91,11 @@ class _Tracker:
         """A call of another tool than the shell."""
         world, before = self.world, self.world.snapshot()
         if call.kind is ToolKind.READ and call.path and call.result and not call.result.cut:
-            text = shown_whole(call.result.text) if not {"offset", "limit"} & set(call.arguments) else None
+            key = world.key(posixpath.normpath(call.path))
+            wanted = not world.files.knows(key) and not {"offset", "limit"} & set(call.arguments)
+            text = shown_whole(call.result.text) if wanted else None
             if text is not None:
-                world.files.learn(world.key(posixpath.normpath(call.path)), text)
+                world.files.learn(key, text)
         elif call.kind in (ToolKind.EDIT, ToolKind.WRITE) and call.path and not refused(call):
             path = posixpath.normpath(call.path)
             version = changes(call, world.files, world.key(path))

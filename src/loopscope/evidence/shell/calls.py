@@ -217,7 +217,7 @@ def _join_read(found: list[ShellCall], number: int, writers: dict[str, int]) -> 
     for command in shell.script.commands:
         if command.program in _READERS and not (command.pipe and command.pipe.position):
             meant.update((writers[path], None) for path in _read_files(command) if path in writers)
-        if command.program not in ("cat", "echo", "printf"):
+        if command.program not in ("cat", "echo", "printf") and (command.redirects or command.program == "tee"):
             writers.update(dict.fromkeys(written_files(command), number))
     meant.pop(number, None)
     for at in meant if shell.outputs else ():

@@ -45,5 +45,5 @@ def git_call(command: SimpleCommand) -> GitCall | None:
         at += 2 if option in _GLOBAL_VALUES else 1
     if at >= len(words):
         return None
-    rest = words[at + 1 :]
-    return GitCall(words[at].text, tuple(word.text for word in rest), tuple(word.literal for word in rest), directory)
+    literal = tuple([word.literal for word in words[at + 1 :]])
+    return GitCall(words[at].text, command.arguments[at:], literal, directory)
