@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from decimal import Decimal
 
 import polars as pl
 import pytest
 from made_study import MadeStudy
+from rich.console import Console
 
 from loopscope.analysis.build import analyze
 from loopscope.analysis.parquet import schema
+from loopscope.cli.tables import leaderboard
 from loopscope.models import RunStatus, Timings, Usage
 from loopscope.models.tables import TABLES
 from loopscope.records import RecordError
@@ -42,6 +45,37 @@ def test_outcome_counts_what_is_missing_and_never_takes_it_for_zero(made):
     (made.path / "runs/t__a__s2/record.json").write_text("{")
     again = analyze(made.path).summary.warnings
     assert "4 of 8 rollouts have no record yet" in again[-1], "one that is left out has a record"
+
+
+def test_agents_are_compared_on_the_tasks_that_all_of_them_have_scores_on(tmp_path):
+    study = MadeStudy(tmp_path / "study", ["a", "b", "c"], {"t": "toy", "u": "puzzle", "v": "puzzle"}, 1)
+    for task, agent, final in (("t", "a", "0.4"), ("u", "a", "0.9"), ("t", "b", "0.6"), ("v", "b", "0.1")):
+        study.add(task, agent, 1, ["0"], final)
+    study.add("u", "c", 1, ["0"], None)
+    found = analyze(study.path)
+    columns = ("n_tasks", "n_common", "avg_at_k", "common_avg", "common_best", "k_min")
+    by = {r["agent"]: tuple(r[name] for name in columns) for r in rows(found, "outcome", category="overall")}
+    assert by["a"] == (2, 1, pytest.approx(0.65), pytest.approx(0.4), pytest.approx(0.4), 1)
+    assert by["b"] == (2, 1, pytest.approx(0.35), pytest.approx(0.6), pytest.approx(0.6), 1)
+    assert by["c"] == (0, 1, None, None, None, 1), "without a score it takes no task away"
+    (puzzle,) = rows(found, "outcome", agent="a", category="puzzle")
+    assert (puzzle["n_common"], puzzle["common_avg"]) == (0, None)
+    text = shown_leaderboard(found)
+    agents = [line.split()[0] for line in text.splitlines() if re.match(r" [abc] ", line)]
+    assert agents == ["b", "a", "c"], "by the common task, not by the mean over others"
+    assert "different tasks (2 tasks each), so nobody is ranked" in text and "common avg@1" in text
+
+
+def shown_leaderboard(found):
+    console = Console(width=160)
+    with console.capture() as text:
+        console.print(leaderboard(found))
+    return text.get()
+
+
+def test_agents_with_the_same_tasks_are_ranked_without_a_word(made):
+    text = shown_leaderboard(analyze(made.path))
+    assert "ranked" not in text and "common" not in text and "avg@2" in text
 
 
 def test_a_run_with_a_dip(made):

@@ -52,6 +52,15 @@ def _resources(agents: Sequence[str], runs: list[Row]) -> list[Row]:
     return rows
 
 
+def _common(tasks: list[Row], category: str) -> set[str]:
+    """Tasks of a category on which every agent has a score that has one at all."""
+    mine: dict[str, set[str]] = {}
+    for row in tasks:
+        if row["avg_at_k"] is not None and category in ("overall", row["category"]):
+            mine.setdefault(row["agent"], set()).add(row["task"])
+    return set.intersection(*mine.values()) if mine else set()
+
+
 def write_tables(folder: Path, study: Study, runs: list[Row], checkpoints: list[Row], dips: list[Row]) -> None:
     folder.mkdir(parents=True)
     k = len(study.seeds)
@@ -70,12 +79,17 @@ def write_tables(folder: Path, study: Study, runs: list[Row], checkpoints: list[
                     "best_at_k": max(present, default=None), "n_missing": len(mine) - len(present),
                 }
             )  # fmt: skip
+    for agent in study.agents:
         for category in categories:
             mine_runs = [r for r in runs if r["agent"] == agent and category in ("overall", r["category"])]
             mine_tasks = [t for t in tasks if t["agent"] == agent and category in ("overall", t["category"])]
+            common = [t for t in mine_tasks if t["task"] in _common(tasks, category)]
             outcome.append(
                 {
-                    "agent": agent, "category": category, "k": k, "n_tasks": len(mine_tasks), "n_runs": len(mine_runs),
+                    "agent": agent, "category": category, "k": k, "k_min": k,
+                    "n_tasks": sum(t["avg_at_k"] is not None for t in mine_tasks), "n_common": len(common),
+                    "common_avg": _mean([t["avg_at_k"] for t in common]),
+                    "common_best": _mean([t["best_at_k"] for t in common]), "n_runs": len(mine_runs),
                     "n_missing": sum(t["n_missing"] for t in mine_tasks),
                     "avg_at_k": _mean([t["avg_at_k"] for t in mine_tasks]),
                     "best_at_k": _mean([t["best_at_k"] for t in mine_tasks]),

@@ -70,7 +70,7 @@ def test_the_first_page_calls_no_score_official(site: Path) -> None:
     text = words(site / "index.html")
     assert "Reconstructed final scores" in text and "Official final scores" not in text
     assert "all scored, scores reconstructed" in text
-    assert "a-model · 1 task, n = 1 reconstructed" in text
+    assert "a-model 1 task, n = 1 reconstructed" in text, "the model's name is the agent's, and stands once"
 
 
 def test_the_list_says_so_below_each_score(site: Path) -> None:

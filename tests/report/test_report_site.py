@@ -178,6 +178,33 @@ def test_agents_stand_in_the_order_of_their_average_the_unscored_last(tmp_path: 
     assert "missing: no run of this agent has a final score" in text
 
 
+def test_agents_with_different_tasks_are_not_ranked(tmp_path: Path) -> None:
+    study = make(tmp_path / "s", Study(tasks=(("t", "c"), ("u", "d")), seeds=(1,), failed=("t__oracle__s1",)))
+    build_report(study)
+    text = " ".join(Page(study / "report" / "index.html").text.split())
+    assert "What can be compared" in text and "different tasks (1 to 2 tasks each), so nobody is ranked" in text
+    assert "avg@1, 1 common task" in text and "these bars do not compare them" in text
+    assert "highest avg" not in text and "#Agent" not in text
+    same = make(tmp_path / "same", Study(tasks=(("t", "c"),), seeds=(1,)))
+    build_report(same)
+    text = " ".join(Page(same / "report" / "index.html").text.split())
+    assert "highest avg@1" in text and "#Agent" in text and "What can be compared" not in text
+
+
+def test_rollouts_that_differ_in_number_are_told_as_they_are(tmp_path: Path) -> None:
+    study = make(tmp_path / "s", Study(agents=("search", "nop"), tasks=(("t", "c"), ("u", "d")), seeds=(1, 2)))
+    table = pl.read_parquet(study / "tables" / "task_scores.parquet")
+    kept = table.filter(~((pl.col("agent") == "nop") & (pl.col("task") == "u")))
+    fewer = (pl.col("agent") == "nop").alias("fewer")
+    kept = kept.with_columns(k=pl.when(fewer).then(pl.lit(1)).otherwise(pl.col("k")).cast(table.schema["k"]))
+    kept.write_parquet(study / "tables" / "task_scores.parquet")
+    build_report(study)
+    text = " ".join(Page(study / "report" / "index.html").text.split())
+    assert "2 agents on 2 tasks: 8 runs of 3 pairs of agent and task, 1 to 2 rollouts each" in text
+    assert "avg@k" in text and "avg@2" not in text and "best of the k rollouts of a task, which are 1 to 2" in text
+    assert "Rollouts per task, k1–2" in text or "Rollouts per task, k 1–2" in text
+
+
 def test_equal_inputs_give_equal_bytes(tmp_path: Path) -> None:
     study = small(tmp_path)
     build_report(study)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -83,21 +84,43 @@ def outcome_rows(finals: Sequence[FinalScore], categories: Categories) -> list[O
     found |= outcome_by_category(scores, categories)
     reconstructed = _counter(_from(finals, ScoreSource.RECONSTRUCTED, categories))
     reported = _counter(_from(finals, ScoreSource.REPORTED, categories))
+    missing = _counter((final.agent, categories[final.task]) for final in finals if final.value is None)
+    rollouts = Counter((final.agent, final.task) for final in finals)
+    common = {name: _common_tasks(finals, categories, name) for name in {category for _, category in found}}
+    shared = {name: outcome([row for row in scores if row[1] in tasks]) for name, tasks in common.items()}
     return [
         OutcomeRow(
             agent=agent,
             category=category,
             k=result.k,
+            k_min=min(
+                count for (a, task), count in rollouts.items() if a == agent and category in (OVERALL, categories[task])
+            ),
             n_tasks=result.tasks,
             n_runs=result.scored,
-            n_missing=result.missing,
+            n_missing=missing(agent, category),
+            n_common=len(common[category]),
             n_reconstructed=reconstructed(agent, category),
             n_reported=reported(agent, category),
             avg_at_k=number(result.avg),
             best_at_k=number(result.best),
+            common_avg=number(shared[category].get(agent, _NOTHING).avg),
+            common_best=number(shared[category].get(agent, _NOTHING).best),
         )
         for (agent, category), result in sorted(found.items())
     ]
+
+
+_NOTHING = Outcome(avg=None, best=None, k=0, tasks=0, scored=0, missing=0)
+
+
+def _common_tasks(finals: Iterable[FinalScore], categories: Categories, category: str) -> set[str]:
+    """Tasks of a category on which every agent has a score that has one on any of its tasks."""
+    by_agent: dict[str, set[str]] = {}
+    for final in finals:
+        if final.value is not None and category in (OVERALL, categories[final.task]):
+            by_agent.setdefault(final.agent, set()).add(final.task)
+    return set.intersection(*by_agent.values()) if by_agent else set()
 
 
 def _from(finals: Iterable[FinalScore], source: ScoreSource, categories: Categories) -> Iterator[tuple[str, str]]:

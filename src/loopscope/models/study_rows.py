@@ -18,12 +18,16 @@ class OutcomeRow:
     """The family, or `overall`."""
     k: int
     """Rollouts per task: the largest number that any task has. [count; 2.2]"""
+    k_min: int
+    """The smallest. [count; 2.2]"""
     n_tasks: int
     """Tasks with at least one scored rollout. [count; ]"""
     n_runs: int
     """Runs with a final score. [count; ]"""
     n_missing: int
-    """Rollouts that would make k on every task but have none. [count; ]"""
+    """Rollouts, planned or done, without a final score. [count; ]"""
+    n_common: int
+    """Tasks on which all agents with a score in the category have one; below `n_tasks`: no comparison. [count; ]"""
     n_reconstructed: int
     """Runs among `n_runs` whose final score is reconstructed and no official one. [count; metrics]"""
     n_reported: int
@@ -32,6 +36,10 @@ class OutcomeRow:
     """Mean over tasks of the mean final score. [reward; 2.2]"""
     best_at_k: float | None
     """Mean over tasks of the best final score. [reward; 2.2]"""
+    common_avg: float | None
+    """`avg_at_k` over the `n_common` tasks alone; None where there is none. [reward; 2.2]"""
+    common_best: float | None
+    """`best_at_k` over them. [reward; 2.2]"""
 
 
 @dataclass(frozen=True)

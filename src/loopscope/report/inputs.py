@@ -12,6 +12,7 @@ import polars as pl
 from pydantic import TypeAdapter, ValidationError
 
 from loopscope.models import RunEvidence, RunRecord, StateScore
+from loopscope.models.standing import Standing, standing
 from loopscope.models.tables import (
     OVERALL,
     CategoryRow,
@@ -76,10 +77,36 @@ class StudyInputs:
 
     @cached_property
     def agents(self) -> tuple[str, ...]:
-        """Agents in the order of every figure: by overall avg@k, the unscored last, then by name."""
-        overall = {r.agent: r.avg_at_k for r in self.outcome if r.category == OVERALL}
+        """Agents in the order of every figure: by overall avg@k, the unscored last, then by name.
+
+        Where agents have scores on different tasks, by avg@k over the common ones; where there are none, by name.
+        """
+        overall = {r.agent: r for r in self.outcome if r.category == OVERALL}
         names = {a.label for a in self.study.agents} | overall.keys() | {r.agent for r in self.runs}
-        return tuple(sorted(names, key=lambda a: (overall.get(a) is None, -(overall.get(a) or 0.0), a)))
+
+        def place(agent: str) -> tuple[bool, float, str]:
+            row = overall.get(agent)
+            value = row and (row.avg_at_k if self.standing.same_tasks else row.common_avg)
+            return row is None or row.avg_at_k is None, -(value or 0.0), agent
+
+        return tuple(sorted(names, key=place))
+
+    @cached_property
+    def standing(self) -> Standing:
+        """Whether the agents can be ranked over all tasks."""
+        return standing(r for r in self.outcome if r.category == OVERALL)
+
+    @cached_property
+    def rollouts(self) -> tuple[int, int]:
+        """Fewest and most rollouts that an agent has on a task."""
+        counts = [r.k for r in self.task_scores] or [self.study.k]
+        return min(counts), max(counts)
+
+    @property
+    def k(self) -> str:
+        """The k of avg@k in headings: the number where all have as many rollouts, else the letter."""
+        low, high = self.rollouts
+        return str(low) if low == high else "k"
 
     @cached_property
     def categories(self) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
+from loopscope.models.standing import Standing, spelled_range, standing
 from loopscope.models.tables import OVERALL, OutcomeRow
 from loopscope.report import figures as fig
 from loopscope.report import format as fmt
@@ -29,6 +30,8 @@ class AgentLine:
     model: str
     avg: Cell
     best: Cell
+    common: Cell
+    """avg@k over the tasks that all agents share."""
     support: str
     missing: int
     reconstructed: str
@@ -62,6 +65,10 @@ class OverviewPage:
     """Everything of index.html."""
 
     lead: str
+    standing: Standing
+    """Whether the agents can be ranked, and if not, why."""
+    best_of: str
+    """Of how many rollouts best@k is the best, in words."""
     scores: str
     """What kind of scores the first figure shows."""
     facts: tuple[tuple[str, str, str], ...]
@@ -89,6 +96,8 @@ def overview(inputs: StudyInputs) -> OverviewPage:
     found = [main, *(f for _, f in categories), *process.values(), _heat_figure(diagnostics)]
     return OverviewPage(
         lead=_lead(inputs),
+        standing=inputs.standing,
+        best_of=_best_of(inputs),
         scores=outcome_words(inputs),
         facts=_facts(inputs),
         leaderboard=tuple(_agent_line(inputs, i, a) for i, a in enumerate(inputs.agents, 1)),
@@ -110,17 +119,32 @@ def _lead(inputs: StudyInputs) -> str:
     runs = len(inputs.runs)
     if not runs:
         return "This study has no finished run yet."
-    text = (
-        f"{fmt.plural(len(inputs.agents), 'agent')} on {fmt.plural(len(study.tasks), 'task')}, "
-        f"{fmt.plural(study.k, 'rollout')} each: {fmt.plural(runs, 'run')}, {scored:,} with a final score."
-    )
+    low, high = inputs.rollouts
+    text = f"{fmt.plural(len(inputs.agents), 'agent')} on {fmt.plural(len(study.tasks), 'task')}"
+    if low == high and len(inputs.task_scores) == len(inputs.agents) * len(study.tasks):
+        text += f", {fmt.plural(low, 'rollout')} each: {fmt.plural(runs, 'run')}, "
+    else:
+        cells = fmt.plural(len(inputs.task_scores), "pair")
+        text += f": {fmt.plural(runs, 'run')} of {cells} of agent and task, {_each(low, high)}, "
+    text += f"{scored:,} with a final score."
     best = [r for r in inputs.outcome if r.category == OVERALL and r.avg_at_k is not None]
     if not best:
         return text + " No agent has a score."
+    if not inputs.standing.ranked:
+        return text
     top = max(r.avg_at_k or 0.0 for r in best)
     names = [one_line(a, 60) for a in inputs.agents if any(r.agent == a and r.avg_at_k == top for r in best)]
     who = _listing(names) if len(names) <= 3 else f"{len(names)} agents"
-    return f"{text} {who} {'has' if len(names) == 1 else 'share'} the highest avg@{study.k}, {fmt.score(top)}."
+    return f"{text} {who} {'has' if len(names) == 1 else 'share'} the highest avg@{inputs.k}, {fmt.score(top)}."
+
+
+def _each(low: int, high: int) -> str:
+    return f"{fmt.plural(low, 'rollout')} each" if low == high else f"{low} to {fmt.plural(high, 'rollout')} each"
+
+
+def _best_of(inputs: StudyInputs) -> str:
+    low, high = inputs.rollouts
+    return str(low) if low == high else f"the k rollouts of a task, which are {low} to {high}"
 
 
 def _listing(names: list[str]) -> str:
@@ -137,7 +161,7 @@ def _facts(inputs: StudyInputs) -> tuple[tuple[str, str, str], ...]:
         ("Runs", f"{len(inputs.runs):,}", runs_note if inputs.runs else "none yet"),
         ("Commits", f"{sum(r.n_commits for r in inputs.runs):,}", f"{scored:,} with a score"),
         ("Tasks", f"{len(inputs.study.tasks):,}", f"in {fmt.plural(len(inputs.categories), 'category', 'categories')}"),
-        ("Rollouts per task, k", f"{inputs.study.k}", f"seeds {seeds}" if seeds else ""),
+        ("Rollouts per task, k", spelled_range(*inputs.rollouts), f"seeds {seeds}" if seeds else ""),
     )
 
 
@@ -147,7 +171,9 @@ def _rows(rows: Iterable[OutcomeRow], category: str) -> dict[str, OutcomeRow]:
 
 def _outcome_figure(inputs: StudyInputs, category: str, name: str) -> fig.Figure:
     found = _rows(inputs.outcome, category)
-    k = inputs.study.k
+    k = inputs.k
+    # Of a family, those alone that were given a task of it.
+    agents = [agent for agent in inputs.agents if category == OVERALL or agent in found]
     bars = [
         fig.Bar(
             one_line(agent, 90),
@@ -155,7 +181,7 @@ def _outcome_figure(inputs: StudyInputs, category: str, name: str) -> fig.Figure
             found[agent].best_at_k if agent in found else None,
             _bar_note(found.get(agent)),
         )
-        for agent in inputs.agents
+        for agent in agents
     ]
     where = "over all tasks" if category == OVERALL else f"in {category_name(category)}"
     title = f"avg@{k} (solid) and best@{k} (whole bar) {where}"
@@ -176,7 +202,9 @@ def _support(inputs: StudyInputs, category: str) -> str:
     runs = [r for r in inputs.runs if r.category == category]
     missing = sum(r.final_score is None for r in runs)
     text = f"{fmt.plural(tasks, 'task')}, n = {fmt.plural(len(runs), 'run')}"
-    words = (text, f"{missing} without a score" if missing else "", among(runs))
+    compared = standing(r for r in inputs.outcome if r.category == category)
+    alone = "" if compared.same_tasks else "not the same tasks for all: no comparison"
+    words = (text, f"{missing} without a score" if missing else "", among(runs), alone)
     return ", ".join(filter(None, words))
 
 
@@ -186,16 +214,22 @@ def _agent_line(inputs: StudyInputs, rank: int, agent: str) -> AgentLine:
     why = "no run of this agent has a final score"
     avg, best = (row.avg_at_k, row.best_at_k) if row else (None, None)
     return AgentLine(
-        rank=str(rank) if avg is not None else fmt.DASH,
+        rank=str(rank) if avg is not None and inputs.standing.ranked else "",
         agent=one_line(agent, 90),
         harness=harness(entry.harness if entry else None),
         model=one_line((entry.model if entry else None) or "", 60),
         avg=Cell(fmt.score(avg), None if avg is not None else why),
         best=Cell(fmt.score(best), None if best is not None else why),
-        support=f"{fmt.plural(row.n_tasks, 'task')}, n = {row.n_runs}" if row else "no runs",
+        common=Cell(fmt.score(row.common_avg if row else None), None if row and row.common_avg is not None else why),
+        support=_line_support(row, inputs) if row else "no runs",
         missing=row.n_missing if row else 0,
         reconstructed=unofficial([row], row.n_runs) if row else "",
     )
+
+
+def _line_support(row: OutcomeRow, inputs: StudyInputs) -> str:
+    text = f"{fmt.plural(row.n_tasks, 'task')}, n = {row.n_runs}"
+    return text if inputs.k != "k" else f"{text}, k = {spelled_range(row.k_min, row.k)}"
 
 
 def _diagnostics(inputs: StudyInputs, *, detail: bool) -> Grid:
@@ -246,7 +280,8 @@ def _tasks(inputs: StudyInputs) -> tuple[TaskLine, ...]:
             why = "no run of this agent on this task has a final score"
             cell = Cell(fmt.score(avg), None if avg is not None else why, fmt.heat(avg), avg)
             link = "runs.html#" + urlencode({"task": task.name, "agent": agent})
-            note = f"best {fmt.score(best)}" + (f", {row.n_missing} missing" if row and row.n_missing else "")
+            of = f" of {row.k}" if row and inputs.k == "k" else ""
+            note = f"best {fmt.score(best)}{of}" + (f", {row.n_missing} missing" if row and row.n_missing else "")
             note += f", {words}" if row and (words := unofficial([row], row.k - row.n_missing)) else ""
             cells.append((cell, note if avg is not None else "", link))
         facts = [task.metric or "", "timed" if task.timed else ""]
