@@ -132,6 +132,10 @@ def test_the_studys_own_file_comes_first_and_must_speak_of_its_task(tmp_path: Pa
         ({"evaluations": [{"role": "part", "program": "a{99999999999999999999}"}]}, r"evaluations\.0\.program.*too many"),
         ({"evaluations": [{"role": "part", "program": "(" * 900 + ")" * 900}]}, r"evaluations\.0\.program.*too many"),
         ({"evaluations": [{"role": "part", "program": "[[a]"}]}, r"evaluations\.0\.program.*nested set"),
+        ({"evaluations": [{"role": "part", "program": "a", "saves": True}]}, r"evaluations\.0: `saves` belongs to an entry of role"),
+        ({"category": "overall"}, "category: is no name"),
+        ({"category": "a\x1b[2J"}, "category: is no name"),
+        ({"category": " "}, "category: is no name"),
         ({"colour": "red"}, "colour"),
     ],
 )  # fmt: skip
@@ -166,3 +170,12 @@ def test_a_linear_formula_with_a_gate_above() -> None:
         }
     )
     assert [str(found.score(Decimal(value))) for value in ("1", "1.5", "2", "9")] == ["0.00", "0.50", "0.67", "1.00"]
+
+
+@pytest.mark.parametrize("stated", ["9e999999", "-9e999999", "1e-9999999", "inf", "NaN", "sNaN", "nothing"])
+@pytest.mark.parametrize("is_reward", [True, False])
+def test_a_claim_that_is_no_number_is_none(stated: str, is_reward: bool) -> None:
+    data = yaml.safe_load(example())
+    data["claims"] = [{"pattern": r"to (?P<value>\S+)", "factor": 1000, "is_reward": is_reward}]
+    assert claimed(f"from 80 to {stated}", Evaluator.model_validate(data)) in (None, 0)
+    assert claimed("from 80 to 0.02", Evaluator.model_validate(data)) == (20 if is_reward else Decimal("0.25"))

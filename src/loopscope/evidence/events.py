@@ -35,6 +35,16 @@ class Segment:
 
 
 @dataclass(frozen=True, slots=True)
+class UnfittedRun:
+    """A run that looks like an evaluation and fits no rule of the task's evaluator."""
+
+    at: Moment
+    command: str
+    state: str | None = None
+    """Of the artifact that it ran on."""
+
+
+@dataclass(frozen=True, slots=True)
 class CommitSeen:
     """A commit that the transcript shows, and that happened or may have."""
 
@@ -70,6 +80,7 @@ class Seen:
     commits: tuple[CommitSeen, ...] = ()
     builds: tuple[BuildSeen, ...] = ()
     evaluations: tuple[EvaluationSeen, ...] = ()
+    unfitted: tuple[UnfittedRun, ...] = ()
     tool_calls: int = 0
     support: HarnessSupport = field(default_factory=HarnessSupport)
     states: int | None = None
@@ -78,6 +89,8 @@ class Seen:
     """The state that the run began with; None when the artifact is not followed."""
     last: str | None = None
     """The state that it ended with."""
+    last_change: Moment | None = None
+    """Where it came to be; None when nothing was changed, or the artifact is not followed."""
     last_certain: bool = False
     order_checked: bool = True
     warnings: tuple[str, ...] = ()

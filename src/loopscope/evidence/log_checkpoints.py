@@ -6,6 +6,7 @@ from decimal import Decimal
 
 from loopscope.evidence.claims import claimed
 from loopscope.evidence.events import CommitSeen, Place, Seen
+from loopscope.evidence.finals import why_no_final
 from loopscope.evidence.gate import Decision
 from loopscope.evidence.joining import Joined, join, with_checkpoints
 from loopscope.evidence.log_gate import decide_log
@@ -50,6 +51,7 @@ def from_log(run: RunDir, log: RunLog | None, evaluator: Evaluator | None) -> Ru
         states=seen.states,
         final=final,
         final_grade=grade,
+        final_reason=why_no_final(scores, made) if final is None else "",
         noise_band=noise,
         order_checked=seen.order_checked,
         support=seen.support,

@@ -26,6 +26,9 @@ _EVALUATED = {
 _INTERPRETED = frozenset([".py", ".sh", ".rb", ".js", ".pl", ".lua", ".r", ".R"])
 
 
+_SAVED = "what it saved is known by its own validation alone"
+
+
 def builds_itself(main: Thread, scope: ArtifactScope) -> bool | None:
     """Whether evaluations that do not show it build by themselves; None when nothing tells."""
     if any(not item.scratch and item.outcome is not Outcome.NOT_RUN for item in main.builds):
@@ -62,6 +65,8 @@ def thread_evaluations(
         if status is EvaluationStatus.RESULT and (wrong := answers.wrong(item)):
             status, why = EvaluationStatus.FAILED, wrong
         echoes = building is None and place not in builds and echoes_build(shells[item.position].text)
+        if item.rule.saves:
+            certain, reason = False, _SAVED
         raw = _numbers(item.values) if item.role is not Role.CHECK else ()
         yield EvaluationSeen(
             at=Moment(message=item.index, call=item.position, order=item.order, thread=thread.name),
@@ -69,7 +74,7 @@ def thread_evaluations(
             role=item.role.value,
             status=status,
             raw=raw,
-            rewards=_rewards(item.role, status, raw, evaluator) if item.counts else (),
+            rewards=_rewards(item, status, raw, evaluator) if item.counts else (),
             reason=f"{why}; {reason}" if reason else why,
             state=state,
             certain=certain,
@@ -106,9 +111,15 @@ def _numbers(values: Sequence[str]) -> tuple[Decimal, ...]:
 
 
 def _rewards(
-    role: Role, status: EvaluationStatus, raw: Sequence[Decimal], evaluator: Evaluator | None
+    item: EvaluationFinding, status: EvaluationStatus, raw: Sequence[Decimal], evaluator: Evaluator | None
 ) -> tuple[Decimal, ...]:
-    """What an evaluation's values are worth; a solution that is wrong is worth nothing."""
+    """What an evaluation's values are worth; a solution that is wrong is worth nothing.
+
+    A training that broke is worth nothing known: what was saved before is still there.
+    """
+    role = item.role
+    if item.rule.saves and status is EvaluationStatus.FAILED:
+        return ()
     if evaluator is None or evaluator.reward is None or role is Role.PART:
         return ()
     if status is EvaluationStatus.FAILED:

@@ -8,6 +8,7 @@ from decimal import Decimal
 from functools import cached_property
 
 from loopscope.evidence.events import CommitSeen, Place, Seen
+from loopscope.evidence.shell.build_tools import SYNTAX_CHECKS
 from loopscope.models import BuildStatus, EvaluationSeen, EvaluationStatus, Grade, Reconstructed
 from loopscope.models.evaluator import EvaluationRole, Evaluator
 
@@ -34,7 +35,7 @@ class StateScores:
         return [(position, self.seen.evaluations[position]) for position in self._by_state.get(state, ())]
 
     @cached_property
-    def _measures_file(self) -> bool:
+    def measures_file(self) -> bool:
         """What is measured is a file that a program makes: one state of the sources may make better and better ones."""
         return self.evaluator is not None and any(entry.measures for entry in self.evaluator.evaluations)
 
@@ -54,7 +55,7 @@ class StateScores:
         worth = [(position, item) for position, item in self._of(state) if item.rewards]
         worth = [pair for pair in worth if pair[1].certain] or worth
         wrong = self._wrong(state, worth)
-        chosen = wrong or (self._latest(worth, until) if self._measures_file else worth)
+        chosen = wrong or (self._latest(worth, until) if self.measures_file else worth)
         rewards = sorted(reward for _, item in chosen for reward in item.rewards)
         if not rewards:
             return None
@@ -117,13 +118,28 @@ class StateScores:
             return True, f"{what} ({_messages(passed)})"
         if failed:
             return False, f"its evaluation failed ({_messages(failed)})"
+        return self._built(state)
+
+    def _built(self, state: str) -> tuple[bool | None, str]:
+        """g of a state of which no evaluation tells: what its builds say.
+
+        A clean build without a result is a failed delivery, except where its program ran and no rule says what that
+        was. Whether text can be parsed is no build: the artifact is interpreted, and nothing of it has run.
+        """
         builds = [item for item in self.seen.builds if item.counted and item.state == state]
-        clean = [item for item in builds if item.status is BuildStatus.SUCCEEDED]
+        made = [item for item in builds if item.tool not in SYNTAX_CHECKS]
+        clean = [item for item in made if item.status is BuildStatus.SUCCEEDED]
+        unfitted = [item for item in self.seen.unfitted if item.state == state]
+        if unfitted:
+            at = unfitted[0].at.message
+            return None, f"its program was run in a way that no rule of the evaluator fits (message {at})"
         if clean:
             return False, f"it builds (message {clean[-1].at.message}), and no evaluation of it gave a result"
         broken = [item for item in builds if item.status is BuildStatus.CODE_FAILURE]
         if broken:
             return False, f"it does not build (message {broken[-1].at.message})"
+        if builds and not made:
+            return None, "its text can be parsed, and it was not seen to run"
         return None, "nothing was seen to be built or evaluated on its state"
 
     def final(self) -> tuple[Reconstructed | None, Grade]:
@@ -133,7 +149,7 @@ class StateScores:
         became of the sources since.
         """
         state, certain = self.seen.last, self.seen.last_certain
-        if self._measures_file:
+        if self.measures_file:
             scored = [item for item in self.seen.evaluations if item.counted and item.rewards]
             state, certain = (scored[-1].state if scored else None), False
         made = self.reconstructed(state)
@@ -148,7 +164,7 @@ class StateScores:
         A check that passes and fails on one state moves its reward between nothing and what it is worth. Where a file
         is measured, nobody can tell noise from progress.
         """
-        if self._measures_file:
+        if self.measures_file:
             return {}
         groups: dict[tuple[str, str], list[EvaluationSeen]] = {}
         for item in self.seen.evaluations:

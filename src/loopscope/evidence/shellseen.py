@@ -6,8 +6,8 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
 from loopscope.evidence.artifact.scope import ArtifactScope, instruction_of, scope_of
-from loopscope.evidence.artifact.timeline import Timeline, commit_changes
-from loopscope.evidence.events import CommitSeen, Seen
+from loopscope.evidence.artifact.timeline import StateChange, Timeline, commit_changes
+from loopscope.evidence.events import CommitSeen, Seen, UnfittedRun
 from loopscope.evidence.measured import builds_itself, thread_evaluations
 from loopscope.evidence.peeking import peeking
 from loopscope.evidence.segments import segments
@@ -65,15 +65,19 @@ def seen_in_transcript(
     warnings += [early] if early else []
     warnings += peeking(main.shells, [commit.sha for commit in commits if commit.hash_shown])
     changes = main.timeline.changes
+    unfitted = tuple(_unfitted(main, followed=followed))
+    warnings += _unfitted_warning(unfitted)
     return Seen(
         commits=tuple(sorted(commits, key=lambda item: _order(item.at, places))),
         builds=tuple(builds),
         evaluations=tuple(evaluations),
+        unfitted=unfitted,
         tool_calls=len(transcript.calls),
         support=support(transcript),
         states=main.timeline.states if followed else None,
         start=state_name(0) if followed else None,
         last=state_name(changes[-1].state if changes else 0) if followed else None,
+        last_change=_moment(changes[-1]) if followed and changes else None,
         last_certain=shaken is None,
         order_checked=not transcript.branched and not early,
         warnings=tuple(warnings),
@@ -81,9 +85,34 @@ def seen_in_transcript(
     )
 
 
+def _moment(change: StateChange) -> Moment:
+    return Moment(message=change.index, call=change.position, order=max(change.order, 0))
+
+
+def _unfitted(main: Thread, *, followed: bool) -> Iterator[UnfittedRun]:
+    for item in main.unfitted:
+        own = main.timeline.evaluations.get((item.position, item.order)) if followed else None
+        at = Moment(message=item.index, call=item.position, order=item.order)
+        yield UnfittedRun(at, item.command, state_name(own.state) if own is not None else None)
+
+
+def _unfitted_warning(runs: Sequence[UnfittedRun]) -> Iterator[str]:
+    if runs:
+        shown = ", ".join(f"message {item.at.message} `{item.command[:_SHOWN]}`" for item in runs[:3])
+        more = f" and {len(runs) - 3} more" if len(runs) > 3 else ""
+        yield (
+            f"looks like an evaluation, fits no rule: {shown}{more}; if they evaluate the solution, add a rule to the "
+            "task's evaluator file (docs/evaluators.md)"
+        )
+
+
+_SHOWN = 80
+"""Characters of a command that a warning shows."""
+
+
 def _scope(transcript: Transcript, editable: Sequence[str]) -> ArtifactScope:
     told = scope_of(transcript)
-    return ArtifactScope(frozenset(editable), told.root or transcript.source.cwd) if editable else told
+    return ArtifactScope(frozenset(editable), told.root or transcript.source.cwd, told.fixed) if editable else told
 
 
 def _order(moment: Moment, places: dict[str, int | None]) -> tuple[int, int, int]:

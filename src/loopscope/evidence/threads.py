@@ -14,6 +14,7 @@ from loopscope.evidence.shell.commit_types import CommitFinding
 from loopscope.evidence.shell.commits import find_commits
 from loopscope.evidence.shell.evaluations import EvaluationFinding, find_evaluations
 from loopscope.evidence.shell.rules import EvaluationRule
+from loopscope.evidence.unfitted import find_unfitted
 from loopscope.transcripts.canonical import Call, Transcript
 
 
@@ -27,6 +28,8 @@ class Thread:
     commits: Sequence[CommitFinding]
     builds: Sequence[BuildFinding]
     evaluations: Sequence[EvaluationFinding]
+    unfitted: Sequence[EvaluationFinding]
+    """Runs that look like evaluations and fit no rule."""
     timeline: Timeline
 
 
@@ -36,9 +39,10 @@ def read_thread(transcript: Transcript, name: str, scope: ArtifactScope, rules: 
     shells = shell_calls(calls, transcript.source.cwd)
     commits = find_commits(shells)
     builds = find_builds(shells, scope)
-    evaluations = find_evaluations(shells, rules, builds)
-    timeline = track(calls, shells, scope, Findings(commits, builds, evaluations, rules))
-    return Thread(name, calls, shells, commits, builds, evaluations, timeline)
+    evaluations = find_evaluations(shells, rules, builds, scope)
+    unfitted = find_unfitted(shells, rules, builds, evaluations)
+    timeline = track(calls, shells, scope, Findings(commits, builds, [*evaluations, *unfitted], rules))
+    return Thread(name, calls, shells, commits, builds, evaluations, unfitted, timeline)
 
 
 def state_name(state: int | None) -> str | None:

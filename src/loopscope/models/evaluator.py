@@ -80,6 +80,15 @@ class EvaluationEntry(Record):
     """A file, relative to the work directory, that is evaluated instead of the sources."""
     made_by: Expression | None = None
     """What makes that file: base name of a program or script."""
+    saves: bool = False
+    """The command makes what is scored, as a training does, and prints what that is worth by its own validation: its
+    last value counts, and only where nothing else measured the state. Such a score is inferred at best."""
+
+    @model_validator(mode="after")
+    def _sensible(self) -> EvaluationEntry:
+        if self.saves and (self.role is not EvaluationRole.SCORE or self.measures is not None):
+            raise ValueError("`saves` belongs to an entry of role `score` that names no file in `measures`")
+        return self
 
 
 class RewardFormula(Record):

@@ -248,6 +248,8 @@ class RunEvidence(Versioned):
     """Score of the last state, of a run that no verifier scored."""
     final_grade: Grade = Grade.MISSING
     """How well the final score is known."""
+    final_reason: str = ""
+    """Why no final score could be reconstructed, in words; empty where one was, and where a verifier scored the run."""
     noise_band: Decimal | None = None
     """Median of the spreads of rewards of states that were measured more than once: by the verifier, else by the agent
     with the same command. None where none was."""

@@ -174,3 +174,23 @@ def test_the_words_of_a_signature_are_in_whatever_it_fits() -> None:
     direct = {item.name for item in signatures() for line in texts.split("\n") if item.pattern.search(line)}
     assert kinds == direct
     assert {item.kind for item in signatures()} == {"code", "environment", "runtime", "success"}
+
+
+GO = ArtifactScope(frozenset(["/w/app/engine.go", "/w/app/rank.go"]), "/w/app", frozenset(["main.go"]))
+
+
+@pytest.mark.parametrize(
+    ("command", "errors", "outcome", "scratch"),
+    [
+        ("cp /tmp/x.go x.go && go run . 2>&1 | tail -5; rm -f x.go", "./main.go:9:6: main redeclared in this block\n./x.go:5:2: \"m\" imported and not used", Outcome.CODE_FAILURE, True),
+        ("go run .; rm -f x.go", "./engine.go:9:6: undefined: y", Outcome.CODE_FAILURE, False),
+        ("cp /tmp/x.go x.go && go run .", "./x.go:5:2: \"m\" imported and not used", Outcome.CODE_FAILURE, False),
+        ("go build -gcflags=-S engine.go", "./engine.go:2:1: undefined: Document\ntoo many errors", Outcome.ENVIRONMENT_FAILURE, False),
+        ("go build engine.go", "./engine.go:2:1: undefined: Document\n./engine.go:3:1: missing return", Outcome.CODE_FAILURE, False),
+        ("go build *.go", "./engine.go:2:1: undefined: Document", Outcome.CODE_FAILURE, False),
+        ("go run /tmp/a.go", "/tmp/a.go:2:1: undefined: Document", Outcome.CODE_FAILURE, True),
+    ],
+)  # fmt: skip
+def test_what_failed_is_of_the_solution_or_not(command: str, errors: str, outcome: Outcome, scratch: bool) -> None:
+    (one,) = find_builds(shell_calls(calls([bash(command, f"# bm25\n{errors}")]), "/w/app"), GO)
+    assert (one.outcome, one.scratch) == (outcome, scratch)

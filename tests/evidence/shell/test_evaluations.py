@@ -29,11 +29,16 @@ def found(*made: tuple[str, dict[str, Any], str | None], task: str = ICP) -> lis
         (ICP, "./icp_corr --verify | tail", "__VERIFIER_CORRECTNESS__=PASS", Role.CHECK, ("PASS",)),
         (ICP, "timeout 60 /w/app/icp_corr --benchmark || true", TIME, Role.SCORE, ("0.312896",)),
         ("bm25_search_go", "./solve_round5 -mode=benchmark -runs 5", "result=ok time=0.044610 hits=400", Role.SCORE, ("0.044610",)),
+        ("bm25_search_go", "go build -o solve . && ./solve", "result=ok time=0.010918 hits=400", Role.SCORE, ("0.010918",)),
+        ("bm25_search_go", "./solve -runs=11", "result=ok time=0.010439 hits=400", Role.SCORE, ("0.010439",)),
+        ("bm25_search_go", "go run .", "result=ok time=0.010439 hits=400", Role.SCORE, ("0.010439",)),
         ("bm25_search_go", "go run . -mode verify", "result=ok time=0.000000 checksum=17", Role.CHECK, ("ok",)),
         ("regex_engine", "./target/release/solve", "patterns=23 haystacks=100000 time=1.98 matches=1", Role.SCORE, ("1.98",)),
         ("regex_engine", "cargo run --release -- --verify", "verify patterns=23 matches=556 checksum=10", Role.CHECK, ("10",)),
         ("adaptive_compression", 'python3 "/w/app/main.py"', "=== Overall: 4.07 bpb (9 sequences) ===", Role.SCORE, ("4.07",)),
         ("adaptive_compression", "python3 main.py --family x", "=== Overall: 4.07 bpb ===", Role.PART, ("4.07",)),
+        ("moving_mnist_world_model", "python3 train.py", "  >> saved checkpoint (PSNR=17.40 dB)\nstep 9", Role.SCORE, ("17.40",)),
+        ("moving_mnist_world_model", "bash train.sh", "val PSNR 9.1 dB (best 9.3 dB)\nDone. Best val PSNR: 9.4 dB | P", Role.SCORE, ("9.4",)),
         ("moving_mnist_world_model", "cd app; python evaluate_local.py", "Val PSNR: 17.25 dB", Role.SCORE, ("17.25",)),
     ],
 )  # fmt: skip
@@ -43,6 +48,11 @@ def test_the_commands_of_the_five_tasks(
     (one,) = found(bash(command, output), task=task)
     assert (one.role, one.values, one.status) == (role, values, EvaluationStatus.RESULT)
     assert one.counts
+
+
+@pytest.mark.parametrize("command", ["go run check.go", "./solve -h", "./engine.test -test.bench=.", "go run -race ."])
+def test_what_the_bm25_program_was_told_otherwise_is_no_benchmark(command: str) -> None:
+    assert not found(bash(command, "result=ok time=0.010439"), task="bm25_search_go")
 
 
 def test_reading_a_log_is_no_evaluation() -> None:

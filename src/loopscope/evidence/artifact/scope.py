@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from loopscope.transcripts.canonical import MessageKind, Role, ToolKind, Transcript
@@ -27,6 +27,8 @@ class ArtifactScope:
     """Paths that the task lets an agent change: absolute ones, or relative to the task's work directory."""
     root: str | None = None
     """The work directory, absolute, where it is known."""
+    fixed: frozenset[str] = frozenset()
+    """Files that the task forbids to change, named like the others."""
 
     @property
     def known(self) -> bool:
@@ -82,6 +84,8 @@ class ArtifactScope:
         places = {posixpath.dirname(self._absolute(name)) for name in siblings}
         if len(siblings) < 2 or len(places) != 1:
             return None
+        if any(self._same(path, name) for name in sorted(self.fixed)):
+            return None
         place, where = places.pop(), posixpath.dirname(path)
         base = posixpath.basename(path)
         if where == place or (where == "" and not path.startswith("/")):
@@ -103,11 +107,14 @@ def scope_from_instruction(text: str) -> ArtifactScope:
     follows such a line; lines that forbid something do not.
     """
     files: list[str] = []
+    fixed: list[str] = []
     listing = False
     for line in text.splitlines():
         names = [name for name in _CODED.findall(line) if len(name) <= 300 and _FILE.search(name)]
         bullet = line.lstrip().startswith(("-", "*", "+"))
         may, must_not = _MAY_EDIT.search(line), _MUST_NOT.search(line)
+        if must_not is not None and _MAY_EDIT.search(line, must_not.end()):
+            fixed += [name for name in names if line.find(f"`{name}`") > must_not.start()]
         if must_not is not None and (may is None or must_not.start() < may.start()):
             listing = False
         elif may is not None:
@@ -118,7 +125,7 @@ def scope_from_instruction(text: str) -> ArtifactScope:
         elif line.strip():
             listing = False
     kept = _shortest(dict.fromkeys(files))
-    return ArtifactScope(frozenset(kept), _root(text, kept))
+    return ArtifactScope(frozenset(kept), _root(text, kept), frozenset(fixed) - frozenset(files))
 
 
 def _allowed(line: str, names: list[str]) -> list[str]:
@@ -162,5 +169,5 @@ def scope_of(transcript: Transcript) -> ArtifactScope:
             continue
         for name in sorted(scope.files):
             if call.path.startswith("/") and call.path.endswith("/" + name) and not _elsewhere(call.path):
-                return ArtifactScope(scope.files, call.path[: -len(name) - 1])
+                return replace(scope, root=call.path[: -len(name) - 1])
     return scope

@@ -42,6 +42,10 @@ _VALUES = {
 }  # fmt: skip
 
 
+SYNTAX_CHECKS = frozenset(["syntax check", "py_compile", "compileall", *(f"{shell} -n" for shell in sorted(_SHELLS))])
+"""Labels of builds that only look whether a text can be parsed."""
+
+
 @value_type
 class BuildTool:
     """What a build command does, by its arguments."""

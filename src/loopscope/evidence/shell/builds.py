@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Sequence
 from enum import StrEnum
@@ -98,7 +99,9 @@ def _of_call(
         if outcome in _FAILED:
             stopped = command
             spent.add(tool.family)
-            scratch = scratch or (outcome is Outcome.CODE_FAILURE and _elsewhere(shell, lines, scope))
+            if outcome is Outcome.CODE_FAILURE and not scratch and _left_out(command, tool, seen):
+                outcome, reason, name = Outcome.ENVIRONMENT_FAILURE, "it was given some files of a package", LEFT_OUT
+            scratch = scratch or (outcome is Outcome.CODE_FAILURE and _elsewhere(shell, command, lines, scope))
         found.append(
             BuildFinding(
                 shell.index, shell.position, command.order, tool, outcome, reason, scratch, runtime, command.file, name
@@ -107,6 +110,9 @@ def _of_call(
     return found
 
 
+LEFT_OUT = "files left out"
+"""Signature of builds of single files that miss what the others of their package hold."""
+_UNDEFINED = re.compile(r"\.go:\d+(?::\d+)?: undefined: |^too many errors$")
 _FAILED = (Outcome.CODE_FAILURE, Outcome.ENVIRONMENT_FAILURE)
 
 
@@ -241,11 +247,28 @@ def _is_scratch(tool: BuildTool, scope: ArtifactScope) -> bool:
     return inside is False
 
 
-def _elsewhere(shell: ShellCall, lines: Sequence[Match], scope: ArtifactScope) -> bool:
-    """Whether all errors that name a file are in files outside the artifact, such as an agent's own tests."""
+def _left_out(command: SimpleCommand, tool: BuildTool, lines: Sequence[Match]) -> bool:
+    """Whether Go was given single files, and all that is wrong is that they name what is in none of them."""
+    if tool.family != "go" or not tool.sources or any("*" in item for item in command.arguments):
+        return False
+    code = [line.text for line in lines if line.signature.kind == "code"]
+    return bool(code) and all(_UNDEFINED.search(text) for text in code)
+
+
+def _elsewhere(shell: ShellCall, command: SimpleCommand, lines: Sequence[Match], scope: ArtifactScope) -> bool:
+    """Whether all errors that name a file are in files outside the artifact, such as an agent's own tests.
+
+    So is a file that the same call removes behind the build: it was put beside the solution to look at something.
+    """
     if not scope.known:
         return False
     errors = [line.text for line in lines if line.signature.kind == "code"]
     errors += [line.strip() for line in shell.text.split("\n") if line.lstrip().startswith("-->")]
     places = [found[1] for line in errors if (found := _PLACE.search(line[:500]))]
-    return bool(places) and not any(scope.name(place) for place in places)
+    removed = {
+        posixpath.normpath(item)
+        for later in shell.script.commands[command.order + 1 :]
+        if later.program == "rm" and later.cwd == command.cwd
+        for item in later.arguments
+    }
+    return bool(places) and not any(scope.name(place) for place in places if posixpath.normpath(place) not in removed)

@@ -6,11 +6,13 @@ import re
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
 
+from loopscope.evidence.artifact.scope import ArtifactScope
 from loopscope.evidence.shell.builds import BuildFinding, Outcome
 from loopscope.evidence.shell.calls import ShellCall
 from loopscope.evidence.shell.commands import SimpleCommand
 from loopscope.evidence.shell.reached import hangs_on, last_chain
 from loopscope.evidence.shell.rules import EvaluationRule, Role, names_of
+from loopscope.evidence.shell.tracebacks import broke_inside
 from loopscope.evidence.shell.values import NOTHING, Taken, ValueLines
 from loopscope.evidence.shell.wrappers import PROFILERS
 from loopscope.models.value_types import value_type
@@ -75,8 +77,14 @@ class EvaluationFinding:
         return self.rule.role
 
 
+_NO_SCOPE = ArtifactScope()
+
+
 def find_evaluations(
-    shells: Sequence[ShellCall], rules: Sequence[EvaluationRule], builds: Iterable[BuildFinding] = ()
+    shells: Sequence[ShellCall],
+    rules: Sequence[EvaluationRule],
+    builds: Iterable[BuildFinding] = (),
+    scope: ArtifactScope = _NO_SCOPE,
 ) -> list[EvaluationFinding]:
     """All evaluations, in order. Commands that only read a log are none.
 
@@ -84,6 +92,7 @@ def find_evaluations(
         shells: the shell calls of a thread.
         rules: what an evaluation is; the first rule that fits counts.
         builds: the thread's builds, so that evaluations behind a failed one are known not to have run.
+        scope: which files are the artifact, so that a script that broke in one of them is known to have failed.
     """
     failed: dict[int, list[BuildFinding]] = {}
     for item in builds:
@@ -98,7 +107,7 @@ def find_evaluations(
             if command.function is None and (rule := _rule_for(command, rules, by_name)) is not None
         ]
         if chosen:
-            found += _of_call(shell, chosen, [build.order for build in failed.get(shell.position, ())])
+            found += _of_call(shell, chosen, [build.order for build in failed.get(shell.position, ())], scope)
     return found
 
 
@@ -121,7 +130,7 @@ def _rule_for(
 
 
 def _of_call(
-    shell: ShellCall, chosen: list[tuple[SimpleCommand, EvaluationRule]], failed: list[int]
+    shell: ShellCall, chosen: list[tuple[SimpleCommand, EvaluationRule]], failed: list[int], scope: ArtifactScope
 ) -> list[EvaluationFinding]:
     lines = ValueLines(shell)
     found: list[EvaluationFinding] = []
@@ -133,27 +142,41 @@ def _of_call(
         else:
             taken = lines.take(command, rule, [later for _, later in chosen[number + 1 :]])
             status, reason = _status(shell, command, rule, taken)
+            if status is EvaluationStatus.NO_RESULT and (broke := broke_inside(shell, command, scope)):
+                status, reason = EvaluationStatus.FAILED, f"it broke in the solution: {broke}"
         if status is EvaluationStatus.FAILED and shell.succeeded is False and broken is None:
             broken = command
-        found.append(
-            EvaluationFinding(
-                index=shell.index,
-                position=shell.position,
-                order=command.order,
-                rule=rule,
-                command=_plain(command),
-                directory=command.cwd,
-                program=_program(command),
-                status=status,
-                values=taken.values,
-                result_index=taken.index,
-                profiled=_is_profiled(command),
-                background=command.background or shell.call.background is not None,
-                reason=reason,
-                file=command.file,
-            )
-        )
+        found.append(_finding(shell, command, rule, status, taken, reason))
     return found
+
+
+def _finding(
+    shell: ShellCall, command: SimpleCommand, rule: EvaluationRule, status: EvaluationStatus, taken: Taken, reason: str
+) -> EvaluationFinding:
+    return EvaluationFinding(
+        index=shell.index,
+        position=shell.position,
+        order=command.order,
+        rule=rule,
+        command=_plain(command),
+        directory=command.cwd,
+        program=_program(command),
+        status=status,
+        values=taken.values,
+        result_index=taken.index,
+        profiled=_is_profiled(command),
+        background=command.background or shell.call.background is not None,
+        reason=reason,
+        file=command.file,
+    )
+
+
+_UNFITTED = EvaluationRule(Role.PART, re.compile(r"(?!)"), source="none")
+
+
+def unfitted_run(shell: ShellCall, command: SimpleCommand) -> EvaluationFinding:
+    """A run that looks like an evaluation and fits no rule: it gives no result and counts for nothing."""
+    return _finding(shell, command, _UNFITTED, EvaluationStatus.NO_RESULT, NOTHING, "it fits no rule")
 
 
 def _not_run(shell: ShellCall, command: SimpleCommand, failed: list[int], broken: SimpleCommand | None) -> str | None:

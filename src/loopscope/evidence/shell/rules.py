@@ -43,6 +43,8 @@ class EvaluationRule:
     made_by: re.Pattern[str] | None = None
     answer: re.Pattern[str] | None = None
     """With a group `value`: what every right solution prints."""
+    saves: bool = False
+    """It makes what is scored, and prints what that is worth by its own validation."""
     source: str = "evaluator"
     """Where the rule comes from."""
 
@@ -81,6 +83,7 @@ def _rule(entry: EvaluationEntry) -> EvaluationRule:
         entry.measures,
         compiled(entry.made_by),
         compiled(entry.answer),
+        entry.saves,
     )
 
 

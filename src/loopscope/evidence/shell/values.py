@@ -72,9 +72,26 @@ class ValueLines:
             lines = self._before(lines, later)
         if _silent(command):
             lines = []
+        elif rule.saves:
+            return self._saved(rule, lines, last=not later)
         self._used.update(line.place for line in lines)
-        values = tuple(line.value for line in lines)
-        return Taken(values, lines[0].output.index if lines else None, self._wrong(rule, lines, last=not later))
+        return Taken(_values(lines), _index(lines), self._wrong(rule, lines, last=not later))
+
+    def _saved(self, rule: EvaluationRule, lines: list[_Line], *, last: bool) -> Taken:
+        """What a command that saves as it goes on printed last, in whichever output; broke is what ended it."""
+        self._used.update(line.place for line in lines)
+        if not last:
+            lines = lines[-1:]
+            return Taken(_values(lines), _index(lines), not lines and self._wrong(rule, lines, last=False))
+        found = [line for output in self._shell.outputs for line in _lines(output, rule)]
+        end = max(found, key=lambda line: line.place, default=None)
+        wrong = rule.failed is not None and any(
+            rule.failed.search(output.text, end.end if end is not None and output is end.output else 0)
+            for output in self._shell.outputs
+            if end is None or output.index >= end.output.index
+        )
+        lines = [end] if end is not None else []
+        return Taken(_values(lines), _index(lines), wrong)
 
     def _before(self, lines: list[_Line], later: Sequence[EvaluationRule]) -> list[_Line]:
         """Lines that stand before what the next evaluation printed, which may show such values too."""
@@ -125,6 +142,14 @@ def _lines(output: Output, rule: EvaluationRule) -> list[_Line]:
             end = output.text.find("\n", match.end("value"))
             found.append(_Line(output, match["value"], begin, end if end >= 0 else len(output.text)))
     return found
+
+
+def _values(lines: Sequence[_Line]) -> tuple[str, ...]:
+    return tuple(line.value for line in lines)
+
+
+def _index(lines: Sequence[_Line]) -> int | None:
+    return lines[0].output.index if lines else None
 
 
 def _wants(other: EvaluationRule, rule: EvaluationRule, lines: Sequence[_Line]) -> bool:
