@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from functools import cache
 
 from loopscope.models.evaluator import Evaluator
@@ -19,7 +19,9 @@ def claimed(message: str, evaluator: Evaluator | None) -> Decimal | None:
             continue
         try:
             value = Decimal(found[-1]) * claim.factor
-        except InvalidOperation:
+        except ArithmeticError:
+            continue
+        if not value.is_finite():
             continue
         return value if claim.is_reward else evaluator.score(value)
     return None

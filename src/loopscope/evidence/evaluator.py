@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from loopscope.models import TaskFacts
 from loopscope.models.evaluator import Evaluator
+from loopscope.models.study_rows import OVERALL
 from loopscope.records import RecordError
 from loopscope.records.durable import explain
 from loopscope.records.yamlfile import read_mapping
@@ -32,9 +33,13 @@ def load_evaluator(path: Path) -> Evaluator:
     what = "an evaluator is a mapping with task, metric, direction and evaluations"
     data = read_mapping(path, EvaluatorError, what=what, most_bytes=MAX_FILE)
     try:
-        return Evaluator.model_validate(data)
+        found = Evaluator.model_validate(data)
     except ValidationError as error:
         raise EvaluatorError(f"{path}: {explain(error)} (docs/evaluators.md describes the file)") from None
+    if found.category == OVERALL or not found.category.isprintable() or len(found.category.strip()) not in range(1, 81):
+        # It names rows of tables beside the one for all families.
+        raise EvaluatorError(f"{path}: category: is no name of a family; name another, or leave the field out")
+    return found
 
 
 @cache
