@@ -20,6 +20,7 @@ _WORDS = frozenset(
      "extglob_pattern", "regex", "test_operator", "special_variable_name", "variable_name"]
 )  # fmt: skip
 _OPERATORS = frozenset(["&&", "||", "|", "|&"])
+_MERGED = Redirect(">&", Word("1"), 2)
 
 
 class Walk(CommandReader):
@@ -198,6 +199,10 @@ class Walk(CommandReader):
     def _redirect(self, node: Node, to: list[Draft]) -> list[Draft]:
         if node.type == "heredoc_redirect":
             return self._heredoc(node, to)
+        if self._reader.source(node) == "2>&1":  # four of five
+            for draft in to:
+                draft.redirects.append(_MERGED)
+            return to
         operator, descriptor, target = "", None, Word("")
         for child in node.children:
             if child.type == "file_descriptor":
