@@ -55,6 +55,21 @@ def test_a_binary_that_is_older_than_the_files_says_nothing_of_them():
     assert found.delivered is None
 
 
+def test_a_state_that_only_ran_with_other_flags_has_what_that_gave_with_a_doubt():
+    flagged = bash("make MODE=fast", "gcc -DMODE=fast -o bench app.c")
+    alone = last(INITIAL, EDIT, flagged, bench("10"), ONE)
+    assert alone.grade is Grade.INFERRED
+    assert alone.reconstructed is not None
+    assert (alone.reconstructed.value, alone.delivered) == (Decimal("0.5000"), True)
+    assert "other flags" in alone.reconstructed.reason
+    assert (alone.evaluated_before_commit, alone.builds_by_state, alone.candidates_by_state) == (True, 1, 1)
+    both = last(INITIAL, EDIT, flagged, bench("10"), build(), bench("40"), ONE)
+    assert both.grade is Grade.CONFIRMED
+    assert both.reconstructed is not None
+    assert both.reconstructed.value == Decimal("0.1990")
+    assert both.candidates_by_state == 2
+
+
 @pytest.mark.parametrize(
     ("made", "grade"),
     [

@@ -85,6 +85,8 @@ class Seen:
     support: HarnessSupport = field(default_factory=HarnessSupport)
     states: int | None = None
     """How many different states there were."""
+    variants: Mapping[str, str] = field(default_factory=dict)
+    """States that are files built with other flags than they say: each with the state of the files alone."""
     start: str | None = None
     """The state that the run began with; None when the artifact is not followed."""
     last: str | None = None

@@ -31,8 +31,19 @@ class StateScores:
                 found.setdefault(item.state, []).append(position)
         return found
 
+    @cached_property
+    def _variants(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for variant, files in self.seen.variants.items():
+            found.setdefault(files, []).append(variant)
+        return found
+
     def _of(self, state: str) -> list[tuple[int, EvaluationSeen]]:
-        return [(position, self.seen.evaluations[position]) for position in self._by_state.get(state, ())]
+        """The evaluations of a state; of one that was only run with other flags than its files say, those."""
+        positions = self._by_state.get(state) or sorted(
+            position for variant in self._variants.get(state, ()) for position in self._by_state.get(variant, ())
+        )
+        return [(position, self.seen.evaluations[position]) for position in positions]
 
     @cached_property
     def measures_file(self) -> bool:
@@ -65,6 +76,8 @@ class StateScores:
         values = [str(value) for _, item in chosen for value in item.raw][:_NAMED]
         measured = f", {' '.join(values)} {self.evaluator.unit}".rstrip() if values and not wrong else ""
         sure = "" if all(item.certain for _, item in chosen) else "; its state is not certain"
+        if any(item.state != state for _, item in chosen):
+            sure = "; built with other flags than its files say"
         return Reconstructed(
             value=rewards[(len(rewards) - 1) // 2],
             low=rewards[0],
@@ -96,10 +109,11 @@ class StateScores:
                 for _, item in self._of(commit.state)
             )
             return Grade.PROXY if parts or claimed is not None else Grade.MISSING
-        return Grade.CONFIRMED if commit.confirmed and self._sure(made) else Grade.INFERRED
+        return Grade.CONFIRMED if commit.confirmed and self._sure(made, commit.state) else Grade.INFERRED
 
-    def _sure(self, made: Reconstructed) -> bool:
-        return self.seen.order_checked and all(self.seen.evaluations[at].certain for at in made.evaluations)
+    def _sure(self, made: Reconstructed, state: str | None) -> bool:
+        used = [self.seen.evaluations[at] for at in made.evaluations]
+        return self.seen.order_checked and all(item.certain and item.state == state for item in used)
 
     def delivered(self, state: str | None) -> tuple[bool | None, str]:
         """g of Appendix C.3 for a state, and what shows it."""
@@ -126,10 +140,11 @@ class StateScores:
         A clean build without a result is a failed delivery, except where its program ran and no rule says what that
         was. Whether text can be parsed is no build: the artifact is interpreted, and nothing of it has run.
         """
-        builds = [item for item in self.seen.builds if item.counted and item.state == state]
+        same = {state, *self._variants.get(state, ())}
+        builds = [item for item in self.seen.builds if item.counted and item.state in same]
         made = [item for item in builds if item.tool not in SYNTAX_CHECKS]
         clean = [item for item in made if item.status is BuildStatus.SUCCEEDED]
-        unfitted = [item for item in self.seen.unfitted if item.state == state]
+        unfitted = [item for item in self.seen.unfitted if item.state in same]
         if unfitted:
             at = unfitted[0].at.message
             return None, f"its program was run in a way that no rule of the evaluator fits (message {at})"
@@ -155,7 +170,7 @@ class StateScores:
         made = self.reconstructed(state)
         if made is None:
             return None, Grade.MISSING
-        return made, Grade.CONFIRMED if certain and self._sure(made) else Grade.INFERRED
+        return made, Grade.CONFIRMED if certain and self._sure(made, state) else Grade.INFERRED
 
     @cached_property
     def spreads(self) -> dict[str, Decimal]:

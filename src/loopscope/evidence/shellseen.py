@@ -75,6 +75,7 @@ def seen_in_transcript(
         tool_calls=len(transcript.calls),
         support=support(transcript),
         states=main.timeline.states if followed else None,
+        variants=_variants(main.timeline) if followed else {},
         start=state_name(0) if followed else None,
         last=state_name(changes[-1].state if changes else 0) if followed else None,
         last_change=_moment(changes[-1]) if followed and changes else None,
@@ -83,6 +84,10 @@ def seen_in_transcript(
         warnings=tuple(warnings),
         subagents=places,
     )
+
+
+def _variants(timeline: Timeline) -> dict[str, str]:
+    return {str(state_name(variant)): str(state_name(files)) for variant, files in timeline.variants.items()}
 
 
 def _moment(change: StateChange) -> Moment:

@@ -62,9 +62,9 @@ class Window:
 
     counts: Counts
     evaluated_before_commit: bool | None
-    """The state that was committed had been evaluated by then; None where it is not known."""
+    """The state that was committed had been evaluated by then, with whatever flags; None where it is not known."""
     by_state: Counts | None
-    """All of the run on the artifact that was committed; None where the commit's state is unknown."""
+    """All on the artifact that was committed, with whatever flags; None where the state is unknown."""
 
 
 def windows(seen: Seen, boundaries: Mapping[int, str]) -> dict[str, Window]:
@@ -94,7 +94,7 @@ def windows(seen: Seen, boundaries: Mapping[int, str]) -> dict[str, Window]:
             item = items[at][1]
             counts.add(item)
             if isinstance(item, EvaluationSeen) and item.counted and item.state is not None:
-                evaluated.add(item.state)
+                evaluated.add(seen.variants.get(item.state, item.state))
             at += 1
         state = seen.commits[position].state
         before = state in evaluated if state is not None else None
@@ -113,7 +113,7 @@ def _by_state(seen: Seen) -> dict[str, Counts]:
     states: dict[str, Counts] = {}
     for item in _items(seen):
         if item.state is not None:
-            states.setdefault(item.state, Counts()).add(item)
+            states.setdefault(seen.variants.get(item.state, item.state), Counts()).add(item)
     return states
 
 

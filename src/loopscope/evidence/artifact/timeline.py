@@ -58,6 +58,8 @@ class Timeline:
     commits: Mapping[Place, StateOf]
     builds: Mapping[Place, StateOf]
     evaluations: Mapping[Place, StateOf]
+    variants: Mapping[int, int]
+    """States that are files built with other flags than they say: each with the state of the files alone."""
 
 
 @value_type
@@ -112,16 +114,21 @@ def number(
                 )
             )
 
+    variants: dict[int, int] = {}
+
     def belonging(moments: Iterable[RawState]) -> dict[Place, StateOf]:
         result = {}
         for item in moments:
             own = state(item.snapshot) if item.snapshot is not None else None
-            stale = item.snapshot is not None and state(unflagged(item.snapshot)) != state(item.present)
+            plain = state(unflagged(item.snapshot)) if item.snapshot is not None else None
+            stale = plain is not None and plain != state(item.present)
+            if own is not None and plain is not None and own != plain:
+                variants[own] = plain
             result[item.place] = StateOf(item.index, *item.place, own, stale, item.certain, item.reason)
         return result
 
     of_commits, of_builds, of_evaluations = belonging(commits), belonging(builds), belonging(evaluations)
-    return Timeline(len(numbers), tuple(found), of_commits, of_builds, of_evaluations)
+    return Timeline(len(numbers), tuple(found), of_commits, of_builds, of_evaluations, variants)
 
 
 def commit_changes(timeline: Timeline, places: Iterable[Place]) -> dict[Place, tuple[bool, bool]]:
