@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 from pathlib import Path
@@ -315,6 +316,19 @@ def test_nothing_is_left_where_nothing_could_be_imported(tmp_path: Path) -> None
     with pytest.raises(TranscriptError, match="no such file"):
         take(tmp_path / "s", tmp_path / "a.json", tmp_path / "absent")
     assert not (tmp_path / "s").exists()
+
+
+def test_nothing_is_left_where_the_disk_refuses_the_first_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    log = page_log(tmp_path / "one.json")
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "write_bytes", full)
+        with pytest.raises(OSError, match="No space"):
+            take(tmp_path / "s", log)
+    assert not (tmp_path / "s").exists()
+    assert take(tmp_path / "s", log).new == 1
 
 
 def test_a_directory_that_holds_something_else_is_refused(tmp_path: Path) -> None:

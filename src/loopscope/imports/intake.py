@@ -121,9 +121,15 @@ def _check(options: Options) -> None:
 
 def _leave_nothing(directory: Path) -> None:
     """Take back a directory that was made for a study that then got no run."""
-    if directory.is_dir() and {path.name for path in directory.iterdir()} <= {".lock"}:
-        (directory / ".lock").unlink(missing_ok=True)
-        directory.rmdir()
+    if not directory.is_dir() or not {path.name for path in directory.iterdir()} <= {".lock", "runs"}:
+        return
+    runs = directory / "runs"
+    if runs.is_dir():
+        if any(runs.iterdir()):
+            return
+        runs.rmdir()
+    (directory / ".lock").unlink(missing_ok=True)
+    directory.rmdir()
 
 
 class _Refused(Exception):
