@@ -63,8 +63,14 @@ def test_an_evaluation_of_what_was_saved_comes_before_the_trainings_own_word() -
     one = after_training("saved 15.0", bash("python3 eval.py", "psnr=14.0"))
     assert one.reconstructed is not None
     assert (one.reconstructed.value, one.grade) == (Decimal("0.4000"), Grade.CONFIRMED)
+    assert one.candidates_by_state == 1
     both = trained(bash("python3 train.py && python3 eval.py", "saved 12.5\nsaved 15.0\npsnr=14.0"))
     assert [item.raw for item in both.evaluations] == [(Decimal("15.0"),), (Decimal("14.0"),)]
+    assert [item.counted for item in both.evaluations] == [False, True]
+    assert after_training("saved 15.0").candidates_by_state == 1
+    silent = after_training("step 900")
+    assert (silent.delivered, silent.candidates_by_state) == (None, 0)
+    assert "shows nothing that is looked for" in silent.delivered_reason
 
 
 def test_a_training_that_ends_in_a_traceback_failed_and_what_was_saved_before_is_no_zero() -> None:

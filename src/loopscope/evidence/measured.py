@@ -28,6 +28,8 @@ _INTERPRETED = frozenset([".py", ".sh", ".rb", ".js", ".pl", ".lua", ".r", ".R"]
 
 _SAVED = "what it saved is known by its own validation alone"
 
+_EVALUATED_TOO = f"{_SAVED}, and an evaluation of its state counts instead"
+
 
 def builds_itself(main: Thread, scope: ArtifactScope) -> bool | None:
     """Whether evaluations that do not show it build by themselves; None when nothing tells."""
@@ -55,6 +57,11 @@ def thread_evaluations(
         _measured(timeline.evaluations.get((item.position, item.order)) if timeline else None, item, shaken)
         for item in thread.evaluations
     ]
+    evaluated = {
+        state
+        for item, (state, _, _) in zip(thread.evaluations, measured, strict=True)
+        if state is not None and item.counts and not item.rule.saves
+    }
     answers = Answers(thread.evaluations, [state for state, _, _ in measured], shells)
     for item, (state, certain, reason) in zip(thread.evaluations, measured, strict=True):
         status = _EVALUATED.get(item.status)
@@ -65,8 +72,11 @@ def thread_evaluations(
         if status is EvaluationStatus.RESULT and (wrong := answers.wrong(item)):
             status, why = EvaluationStatus.FAILED, wrong
         echoes = building is None and place not in builds and echoes_build(shells[item.position].text)
+        counts = item.counts
         if item.rule.saves:
-            certain, reason = False, _SAVED
+            # One candidate that was trained and then evaluated is one candidate, and worth what the evaluation says.
+            counts = counts and state not in evaluated
+            certain, reason = False, _SAVED if counts or not item.counts else _EVALUATED_TOO
         raw = _numbers(item.values) if item.role is not Role.CHECK else ()
         yield EvaluationSeen(
             at=Moment(message=item.index, call=item.position, order=item.order, thread=thread.name),
@@ -74,12 +84,12 @@ def thread_evaluations(
             role=item.role.value,
             status=status,
             raw=raw,
-            rewards=_rewards(item, status, raw, evaluator) if item.counts else (),
+            rewards=_rewards(item, status, raw, evaluator) if counts else (),
             reason=f"{why}; {reason}" if reason else why,
             state=state,
             certain=certain,
             builds=True if place in builds or echoes else building,
-            counted=item.counts,
+            counted=counts,
             result_message=item.result_index,
         )
 

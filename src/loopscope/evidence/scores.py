@@ -155,6 +155,9 @@ class StateScores:
             return False, f"it does not build (message {broken[-1].at.message})"
         if builds and not made:
             return None, "its text can be parsed, and it was not seen to run"
+        tried = [item for item in self.seen.evaluations if item.state == state]
+        if tried:
+            return None, f"its evaluation shows nothing that is looked for (message {tried[-1].at.message})"
         return None, "nothing was seen to be built or evaluated on its state"
 
     def final(self) -> tuple[Reconstructed | None, Grade]:
