@@ -78,7 +78,7 @@ def answer(known: Known, run: RunDir) -> TabledRun | LeftOut:
 
 @contextlib.contextmanager
 def _no_search_for_cycles() -> Iterator[None]:
-    """A run is read into thousands of objects that hold no cycles; looking for some takes a tenth of the time."""
+    """A run is read into thousands of objects that hold no cycles: looking for some takes some percent of the time."""
     was_on = gc.isenabled()
     gc.disable()
     try:
