@@ -46,10 +46,11 @@ def _state(scores: StateScores) -> str:
 
 
 def _evaluated(seen: Seen) -> str:
-    tried = [item for item in seen.evaluations if item.state == seen.last]
+    same = {seen.last, *(variant for variant, files in seen.variants.items() if files == seen.last)}
+    tried = [item for item in seen.evaluations if item.state in same]
     if tried:
         return f"no evaluation of it gave a number that counts (message {tried[-1].at.message})"
-    unfitted = next((item for item in seen.unfitted if item.state == seen.last), None)
+    unfitted = next((item for item in seen.unfitted if item.state in same), None)
     if unfitted is not None:
         return f"was only run in a way that no rule of the evaluator fits (message {unfitted.at.message})"
     return "was not evaluated"
