@@ -46,6 +46,13 @@ def test_bar_lengths_are_proportional_to_scores() -> None:
     assert rects(figure, palette.LIGHT) == pytest.approx([0.5 * whole, 1.0 * whole], abs=0.1)
 
 
+def test_a_bar_shows_between_what_its_value_lies_only_where_it_is_no_point() -> None:
+    figure = bars("b", "t", [Bar("a", 0.9, low=0.111, high=1.0), Bar("b", 0.5, low=0.5, high=0.5)], solid="C2")
+    assert {"0.900 (0.111–1.000)", "0.500"} <= set(texts(figure))
+    plain = bars("b", "t", [Bar("b", 0.5, low=0.5, high=0.5)], solid="C2")
+    assert plain.spec == bars("b", "t", [Bar("b", 0.5)], solid="C2").spec
+
+
 def test_a_missing_bar_is_a_dash_with_its_reason_and_not_a_zero() -> None:
     figure = bars("b", "t", [Bar("gone", None, None, "no score")], solid="avg@3", total="best@3")
     assert "— no score" in texts(figure)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from log_seeds import answer, page, said
 from study_shape import HOSTILE
@@ -88,6 +90,47 @@ def test_the_runs_page_shows_what_its_scores_are_made_of(site: Path) -> None:
     assert "an imported run has no repository, so there is no diff" in text
     assert "Use of the harness" in text and "canonical.json.zst" in text
     assert "verified apart from all commits" not in text and "The agent left no repository" not in text
+
+
+def changed(site: Path, folder: Path, **tables: dict[str, Any]) -> Path:
+    """The report of the same study with other values in its tables."""
+    shutil.copytree(site.parent, folder / "s", ignore=shutil.ignore_patterns("report"))
+    for name, values in tables.items():
+        path = folder / "s" / "tables" / f"{name}.parquet"
+        frame = pl.read_parquet(path)
+        frame.with_columns(
+            pl.lit(value).cast(frame.schema[key]).alias(key) for key, value in values.items()
+        ).write_parquet(path)
+    return build_report(folder / "s").parent
+
+
+def test_what_was_not_seen_of_execution_is_shown_wherever_its_value_is(site: Path, tmp_path: Path) -> None:
+    found = changed(site, tmp_path, runs={"c2": 0.9, "c2_low": 0.111, "c2_high": 1.0})
+    assert "0.900 0.111–1.000" in words(found / "runs.html")
+    assert "0.900 0.111–1.000, whatever was not seen" in words(next((found / "runs").glob("*.html")))
+    assert "whatever was not seen" not in words(site / "runs.html"), "a point is a point"
+
+
+def test_a_suspicious_jump_and_dips_within_the_noise_are_seen_without_opening_a_commit(
+    site: Path, tmp_path: Path
+) -> None:
+    odd = {"suspicious": True, "remarks": ["suspicious: a jump of 0.4 to exactly 1.0"]}
+    noise = {"n_dips": 2, "dips_within_noise": 2, "noise_band": 0.168}
+    found = changed(site, tmp_path, checkpoints=odd, runs=noise)
+    data = next((found / "runs").glob("*.html")).read_text("utf-8")
+    text = " ".join(re.sub(r"<[^>]+>", " ", data).split())
+    assert "Worth knowing Commit 1 : suspicious: a jump of 0.4 to exactly 1.0" in text
+    assert "Commits 1, 2 make a suspicious jump: read what changed there." in text
+    assert '<span class="chip odd">suspicious jump</span>' in data and 'class="key ring"' in data
+    assert "2 dips, 2 within the noise" in text
+    calm = words(next((site / "runs").glob("*.html")))
+    assert "suspicious" not in calm and "within the noise" not in calm
+
+
+def test_a_run_without_a_score_has_no_framing_of_nought(site: Path, tmp_path: Path) -> None:
+    found = changed(site, tmp_path, runs={"c1": 0.0, "best_step_score": None})
+    assert "missing: no checkpoint has a score" in words(found / "runs.html")
+    assert "0.000" not in words(found / "runs.html")
 
 
 def test_an_agents_text_stays_text(site: Path) -> None:

@@ -205,6 +205,17 @@ def test_rollouts_that_differ_in_number_are_told_as_they_are(tmp_path: Path) -> 
     assert "Rollouts per task, k1–2" in text or "Rollouts per task, k 1–2" in text
 
 
+def test_a_dip_says_how_it_stands_to_the_noise(tmp_path: Path) -> None:
+    study = make(tmp_path / "s", Study(agents=("search",), tasks=(("t", "c"),), seeds=(1,)))
+    path = study / "tables" / "dips.parquet"
+    frame = pl.read_parquet(path)
+    known = {"depth_in_noise": 0.52, "confidence": 0.508, "confidence_pairs": 128}
+    frame.with_columns(pl.lit(v).cast(frame.schema[k]).alias(k) for k, v in known.items()).write_parquet(path)
+    build_report(study)
+    text = Page(next((study / "report" / "runs").glob("*.html"))).text
+    assert "In noise bands" in text and "0.52, within it" in text and "50.8 % of 128" in text
+
+
 def test_equal_inputs_give_equal_bytes(tmp_path: Path) -> None:
     study = small(tmp_path)
     build_report(study)

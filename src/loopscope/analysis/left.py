@@ -6,7 +6,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from loopscope.analysis.commits import ScoreSource
-from loopscope.analysis.runs import RunAnalysis
+from loopscope.analysis.runs import CommitRow, RunAnalysis
 from loopscope.evidence.remarks import SUSPICIOUS
 from loopscope.measures import Confidence, Episode, depth_in_bands, dip_confidence, exact, extras, mean, noise_band
 from loopscope.models import Grade
@@ -94,7 +94,12 @@ def jumps(run: RunAnalysis) -> int | None:
 
 def suspicious(run: RunAnalysis) -> int:
     """Checkpoints whose jump evidence cannot explain."""
-    return sum(any(remark.startswith(SUSPICIOUS) for remark in row.evidence.remarks) for row in run.canonical)
+    return sum(map(is_suspicious, run.canonical))
+
+
+def is_suspicious(row: CommitRow) -> bool:
+    """Whether evidence cannot explain a commit's jump."""
+    return any(remark.startswith(SUSPICIOUS) for remark in row.evidence.remarks)
 
 
 def graded(run: RunAnalysis, grade: Grade) -> Fraction | None:

@@ -159,6 +159,7 @@ def _checkpoint_row(run: RunAnalysis, position: int, row: CommitRow) -> Checkpoi
         is_recovery=any(e.target_index == index for e in episodes if e.recovery is not Recovery.NONE),
         dip_episode=_episode_at(run, index),
         remarks=found.remarks,
+        suspicious=left.is_suspicious(row),
     )
 
 

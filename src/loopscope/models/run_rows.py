@@ -271,6 +271,8 @@ class CheckpointRow:
     """Number of the first episode that goes over it. [; C.4]"""
     remarks: tuple[str, ...]
     """What is odd about it, in words. [; extras]"""
+    suspicious: bool
+    """One of the remarks is of a jump that no change of the artifact explains, or to exactly 1. [; extras]"""
 
 
 @value_type

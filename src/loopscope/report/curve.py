@@ -31,6 +31,8 @@ class Point:
     note: str = ""
     falling: bool = False
     """On a dip's way down."""
+    odd: bool = False
+    """Its gain is one that nothing explains."""
 
 
 @dataclass(frozen=True)
@@ -54,8 +56,8 @@ def run_curve(name: str, title: str, points: Sequence[Point], final: FinalPoint)
 
     Solid line and dots: canonical checkpoints. Step line: high-water mark h. Orange triangle and segments: a dip of
     more than eps, down to its lowest point. Green triangle: its recovery. Bars through the dots: lowest to highest
-    repeated verification. Hollow: removed by the proposal gate, not counted. Crosses under the axis: no score.
-    Diamond: the official final score.
+    repeated verification. Hollow: removed by the proposal gate, not counted. Ring: a suspicious jump. Crosses under
+    the axis: no score. Diamond: the official final score.
     """
     last = len(points) + 1
     lowest = any(p.score is None for p in points) or final.score is None
@@ -88,6 +90,8 @@ def _point_rows(points: Sequence[Point]) -> list[dict[str, object]]:
         }
         if counted and (p.falling or p.kind == "dip"):
             row |= {"from": before, "from_at": before_at}
+        if p.odd:
+            row["odd"] = True
         if counted:
             before, before_at = p.score, p.number
         rows.append({k: v for k, v in row.items() if v is not None})
@@ -191,4 +195,9 @@ def _points(base: alt.Chart) -> list[Any]:
         .mark_point(shape="cross", angle=45, fill=c.MUTED, stroke=c.SURFACE, strokeWidth=0, size=60, opacity=1)
         .encode(y=_y("under"), tooltip=tooltip)
     )
-    return [*scored, missing]
+    odd = (
+        base.transform_filter("datum.odd")
+        .mark_point(shape="circle", filled=False, stroke=c.INK, strokeWidth=1.75, size=260, opacity=1)
+        .encode(y=_y("score"), tooltip=tooltip)
+    )
+    return [*scored, odd, missing]

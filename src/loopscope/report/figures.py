@@ -77,6 +77,15 @@ class Bar:
     """Whole length, where there is one."""
     note: str = ""
     """Instead of a number when there is none, and in the tooltip."""
+    low: float | None = None
+    """What the value may have been at least and at most, where not all of it was seen."""
+    high: float | None = None
+
+    @property
+    def has_range(self) -> bool:
+        """Whether there is a value whose ends are told apart at three digits."""
+        known = self.value is not None and self.low is not None and self.high is not None
+        return known and (self.high or 0.0) - (self.low or 0.0) >= 5e-4
 
 
 def configured(chart: Any) -> Spec:
@@ -148,16 +157,34 @@ def bars(name: str, title: str, rows: Sequence[Bar], *, solid: str, total: str |
             x=alt.X(f"{at}:Q", scale=x, axis=axis), y=alt.Y("line:Q", scale=y, axis=None), text=f"{field}:N"
         )
 
-    right = 112 if total else 90
+    ranged = any(row.has_range for row in rows)
+    right = 112 if total else 150 if ranged else 90
     layers = [bar("one", c.TRACK), bar("best", c.LIGHT), bar("value", c.SOLID)]
     if total is None:
         del layers[1]
+    if ranged:
+        layers += _ranges(x, y)
     layers += [
         text("label", "zero", "left", c.INK, f"max(60, width - {right})"),
         text("shown", "one", "right", c.MUTED, str(right)),
     ]
     chart = alt.layer(*layers, data=inline(values)).properties(width="container", height=46 * n)
     return Figure(name, title, configured(chart))
+
+
+def _ranges(x: alt.Scale, y: alt.Scale) -> list[Any]:
+    """What each value may have been, as a line with ends across its bar."""
+    seen = alt.Chart().transform_filter("isValid(datum.low)")
+    line = seen.mark_rule(color=c.INK, strokeWidth=1.5).encode(
+        x=alt.X("low:Q", scale=x), x2="high:Q", y=alt.Y("middle:Q", scale=y, axis=None)
+    )
+    ends = [
+        seen.mark_rule(color=c.INK, strokeWidth=1.5).encode(
+            x=alt.X(f"{end}:Q", scale=x), y=alt.Y("top:Q", scale=y, axis=None), y2="bottom:Q"
+        )
+        for end in ("low", "high")
+    ]
+    return [line, *ends]
 
 
 def _bar_row(index: int, row: Bar, solid: str, total: str | None) -> dict[str, object]:
@@ -170,7 +197,13 @@ def _bar_row(index: int, row: Bar, solid: str, total: str | None) -> dict[str, o
         tip = f"{solid} {fmt.score(row.value)}, {total} {fmt.score(row.best)}"
     if row.note and row.value is not None:
         tip += f" ({row.note})"
+    ends: dict[str, object] = {}
+    if row.has_range:
+        shown += f" ({fmt.score(row.low)}–{fmt.score(row.high)})"
+        tip += f"; {fmt.score(row.low)} to {fmt.score(row.high)}, whatever was not seen"
+        ends = {"low": row.low, "high": row.high, "middle": index + 0.71}
     return {
+        **ends,
         "label": row.label,
         "value": row.value,
         "best": row.best,

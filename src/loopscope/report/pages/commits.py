@@ -225,6 +225,8 @@ def _marks(row: CheckpointRow) -> tuple[tuple[str, str], ...]:
         marks.append(("dip", "dip"))
     if row.is_recovery:
         marks.append(("recovery", "recovery"))
+    if row.suspicious:
+        marks.append(("odd", "suspicious jump"))
     if row.build_failures:
         marks.append(("dip", fmt.plural(row.build_failures, "failed build")))
     return tuple(marks)

@@ -37,15 +37,21 @@ def category_name(category: str) -> str:
 def process_figure(inputs: StudyInputs, t: Term) -> fig.Figure:
     """One measure by agent, over all tasks."""
     found = {r.agent: r for r in inputs.process if r.category == OVERALL and r.measure == t.key}
+    ends = {(r.agent, r.measure): r.value for r in inputs.diagnostics if r.category == OVERALL}
     bars = [
         fig.Bar(
             one_line(agent, 90),
             found[agent].value if agent in found else None,
             note=_note(found.get(agent)),
+            low=ends.get((agent, f"{t.key}_low")),
+            high=ends.get((agent, f"{t.key}_high")),
         )
         for agent in inputs.agents
     ]
-    return fig.bars(f"process-{t.key}", f"{t.name}, mean over tasks", bars, solid=t.name)
+    title = f"{t.name}, mean over tasks"
+    if any(bar.has_range for bar in bars):
+        title += "; the line across a bar: from what it is at least to what it is at most, whatever was not seen"
+    return fig.bars(f"process-{t.key}", title, bars, solid=t.name)
 
 
 def _note(row: MeasureRow | None) -> str:
@@ -67,11 +73,13 @@ def process_panel(inputs: StudyInputs, t: Term, figure: fig.Figure) -> Panel:
     span = (
         f"n = {min(runs)}" if runs and min(runs) == max(runs) else f"n = {min(runs)}–{max(runs)}" if runs else "n = 0"
     )
+    ranged = "; in brackets from at least to at most, whatever was not seen" if "; the line" in figure.title else ""
     return Panel(
         title=t.name,
         term=t,
         chart=chart(figure, 420) if inputs.agents else None,
-        note=f"{span} runs per agent" + _rebuilt([found[a, OVERALL] for a in inputs.agents if (a, OVERALL) in found]),
+        note=f"{span} runs per agent{ranged}"
+        + _rebuilt([found[a, OVERALL] for a in inputs.agents if (a, OVERALL) in found]),
         columns=tuple(category_name(c) for c in inputs.categories),
         rows=rows,
         mean=tuple(measure_cell(together.get(c), t, 1.0) for c in inputs.categories),

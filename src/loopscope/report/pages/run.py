@@ -32,7 +32,7 @@ from loopscope.report.pages.reconstruction import (
     harness,
     rebuilt_view,
 )
-from loopscope.report.pages.runs import final_missing, run_href, status_words
+from loopscope.report.pages.runs import c2_range, final_missing, framing, run_href, status_words
 from loopscope.report.pages.story import story
 from loopscope.report.text import cut, one_line, url, visible
 
@@ -74,6 +74,10 @@ class DipView:
     recovered: Cell
     length: str
     credit: Cell
+    noise: Cell
+    """Its depth in noise bands."""
+    sure: Cell
+    """Of how many pairs of measurements the dip is one."""
 
 
 @dataclass(frozen=True)
@@ -105,6 +109,8 @@ class RunPage:
     """Of the sandbox: which, by what it was held, what was seen of it."""
     limits_met: tuple[str, ...]
     flags: tuple[str, ...]
+    odd: tuple[tuple[int, str], ...]
+    """Commits whose jump nothing explains: number, remarks."""
     dips: tuple[DipView, ...]
     commits: tuple[CommitView, ...]
     final: ScoreView | None
@@ -139,7 +145,7 @@ def run_page(inputs: StudyInputs, index: int, folder: Path) -> RunPage:
             category=fmt.words(one_line(run.category, 40)),
             agent=one_line(run.agent, 90),
             seed=run.seed,
-            subtitle=" · ".join(one_line(p, 60) for p in (harness(run.harness), run.model) if p),
+            subtitle=" · ".join(one_line(p, 60) for p in (harness(run.harness), run.model) if p and p != run.agent),
             status=words,
             status_key=run.status,
             status_note=note,
@@ -154,10 +160,11 @@ def run_page(inputs: StudyInputs, index: int, folder: Path) -> RunPage:
             limits=_limits(files),
             limits_met=tuple(one_line(met, 200) for met in limits_met(files.record.limits)) if files.record else (),
             flags=tuple(FLAGS.get(f) or one_line(f, 400) for f in run.flags),
+            odd=tuple((r.position + 1, one_line("; ".join(r.remarks), 300)) for r in rows if r.suspicious),
             dips=tuple(_dip(d, rows) for d in dips),
             commits=commits,
             final=cut_outputs(score_view(final, files)) if final else None,
-            final_missing=_sentence(final_missing(run)),
+            final_missing=_final_missing(run, files),
             reported=_reported(run, files),
             rebuilt=_final_rebuilt(run, files),
             support=_support(run),
@@ -172,6 +179,12 @@ def run_page(inputs: StudyInputs, index: int, folder: Path) -> RunPage:
 
 def _sentence(reason: str | None) -> str:
     return f"{reason[:1].upper()}{reason[1:]}." if reason else ""
+
+
+def _final_missing(run: RunRow, files: RunFiles) -> str:
+    """Why there is no final score: as evidence tells it of an imported run."""
+    told = files.evidence.final_reason if files.evidence is not None and run.imported else ""
+    return _sentence(one_line(told, 600) if told and run.final_score is None else final_missing(run))
 
 
 def _neighbour(inputs: StudyInputs, index: int) -> tuple[str, str] | None:
@@ -193,23 +206,21 @@ def _facts(run: RunRow) -> tuple[Fact, ...]:
             "final",
         ),
         Fact("Best step", cell(run.best_step_score, "no checkpoint has a score"), "", "score"),
-        Fact("C1 Framing", cell(run.c1, "the run has no checkpoint"), "", "c1"),
+        Fact("C1 Framing", cell(*framing(run)), "", "c1"),
         Fact("C2 Execution", cell(run.c2, "no checkpoint could be observed"), _c2_note(run), "c2"),
         Fact("C3 Feedback", cell(run.c3, "the run has no scored agent checkpoint"), _c3_note(run), "c3"),
     )
 
 
 def _c2_note(run: RunRow) -> str:
-    low = run.c2_unobserved_as_zero
-    if run.c2 is None or low is None or abs(low - run.c2) < 5e-4:
-        return ""
-    return f"{fmt.score(low)} if unobserved counts as 0"
+    return f"{found}, whatever was not seen" if (found := c2_range(run)) else ""
 
 
 def _c3_note(run: RunRow) -> str:
-    return (
-        "" if run.c3 is None else f"over {fmt.plural(run.rounds_T or 0, 'round')}, {fmt.plural(run.n_dips or 0, 'dip')}"
-    )
+    if run.c3 is None:
+        return ""
+    noise = f", {run.dips_within_noise} within the noise" if run.dips_within_noise else ""
+    return f"over {fmt.plural(run.rounds_T or 0, 'round')}, {fmt.plural(run.n_dips or 0, 'dip')}{noise}"
 
 
 def _minor(run: RunRow) -> tuple[tuple[str, Cell], ...]:
@@ -246,6 +257,7 @@ def _chart(run: RunRow, rows: Sequence[CheckpointRow], dips: Sequence[DipRow], f
             kind=kind_of(r),
             note=_tip(r),
             falling=r.position in falling,
+            odd=r.suspicious,
         )
         for r in rows
     ]
@@ -271,6 +283,8 @@ def _tip(row: CheckpointRow) -> str:
         text += f" ({fmt.score(row.score_min)} to {fmt.score(row.score_max)})"
     if row.score_source == RECONSTRUCTED:
         text += f", {RECONSTRUCTED}"
+    if row.suspicious:
+        text += f", {one_line('; '.join(row.remarks), 160)}"
     words = {"dip": "dip", "recovery": "recovery", "removed": "not counted", "initial": "initial state"}
     return f"{text}, {words[kind_of(row)]}" if kind_of(row) in words else text
 
@@ -291,8 +305,7 @@ def _problems(run: RunRow, files: RunFiles) -> tuple[tuple[str, str], ...]:
 def _told_first(run: RunRow, rows: Sequence[CheckpointRow]) -> tuple[tuple[str, str], ...]:
     marks = []
     if run.imported:
-        log = one_line(run.log_format or "", 40)
-        marks.append(("imported", f"loopscope did not do this run: it was read from a log ({log})."))
+        marks.append(("imported", "loopscope did not do this run itself."))
     if run.final_source == RECONSTRUCTED or any(row.score_source == RECONSTRUCTED for row in rows):
         made = "of what the agent's own evaluations printed, by the task's formula: no verifier ran."
         marks.append((f"scores {RECONSTRUCTED}", f"Scores are {RECONSTRUCTED} {made}"))
@@ -363,7 +376,21 @@ def _dip(dip: DipRow, rows: Sequence[CheckpointRow]) -> DipView:
         recovered=Cell(fmt.DASH if never else fmt.score(dip.recovered_to), never),
         length=fmt.count(dip.length),
         credit=Cell(fmt.score(dip.credit), None if dip.credit is not None else "not defined"),
+        noise=_noise(dip.depth_in_noise),
+        sure=_sure(dip),
     )
+
+
+def _noise(depth: float | None) -> Cell:
+    if depth is None:
+        return Cell(fmt.DASH, "no state was measured twice with different results, so no noise band is known")
+    return Cell(f"{depth:.2f}" + (", within it" if depth <= 1 else ""))
+
+
+def _sure(dip: DipRow) -> Cell:
+    if dip.confidence is None or (dip.confidence_pairs or 0) < 2:
+        return Cell(fmt.DASH, "both ends were measured once")
+    return Cell(f"{fmt.percent(dip.confidence)} of {dip.confidence_pairs:,}")
 
 
 def _links(directory: Path, folder: Path) -> tuple[tuple[str, str, str], ...]:

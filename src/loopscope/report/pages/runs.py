@@ -40,6 +40,8 @@ class RunLine:
     c1: Cell
     c2: Cell
     c3: Cell
+    c2_range: str
+    """Between what C2 must lie, where not all of it was seen."""
     commits: int
     dips: Cell
     spark: Markup
@@ -86,6 +88,20 @@ def _cell(value: float | None, why: str) -> Cell:
     return Cell(fmt.score(value), None if value is not None else why, None, value)
 
 
+def framing(run: RunRow) -> tuple[float | None, str]:
+    """C1 as it is shown, and why not. By the letter of its definition it is 0 where no checkpoint has a score."""
+    if run.c1 is not None and run.best_step_score is None:
+        return None, "no checkpoint has a score"
+    return run.c1, "the run has no checkpoint"
+
+
+def c2_range(run: RunRow) -> str:
+    """Between what C2 must lie, where not every delivery and build was seen; empty where it is a point."""
+    if run.c2 is None or run.c2_low is None or run.c2_high is None or run.c2_high - run.c2_low < 5e-4:
+        return ""
+    return f"{fmt.score(run.c2_low)}–{fmt.score(run.c2_high)}"
+
+
 def _below(run: RunRow) -> str:
     if run.final_source in (RECONSTRUCTED, REPORTED):
         return final_note(run)
@@ -111,7 +127,8 @@ def _line(run: RunRow, checkpoints: tuple[CheckpointRow, ...]) -> RunLine:
         final=_cell(run.final_score, why),
         spread=_below(run),
         best=_cell(run.best_step_score, "no checkpoint has a score"),
-        c1=_cell(run.c1, "the run has no checkpoint"),
+        c1=_cell(*framing(run)),
+        c2_range=c2_range(run),
         c2=_cell(run.c2, "no checkpoint of the run could be observed"),
         c3=_cell(run.c3, "the run has no scored agent checkpoint"),
         commits=run.n_commits,

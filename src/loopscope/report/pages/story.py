@@ -28,6 +28,11 @@ def story(run: RunRow, rows: Sequence[CheckpointRow], dips: Sequence[DipRow]) ->
             f"{fmt.plural(len(dips), 'dip')}, the deepest by {fmt.score(deepest)}; "
             f"{fixed} recovered in full or in part."
         )
+        if run.dips_within_noise:
+            lines.append(
+                f"{run.dips_within_noise} of them no deeper than the noise band of {fmt.score(run.noise_band)}, "
+                "so chance alone may have lowered C3."
+            )
     else:
         lines.append("No commit fell by more than 0.01 below the one before it.")
     if run.final_score is not None and best.score is not None:
@@ -36,6 +41,9 @@ def story(run: RunRow, rows: Sequence[CheckpointRow], dips: Sequence[DipRow]) ->
             lines.append(f"The final state scores {fmt.score(run.final_score)}, {fmt.score(gap)} below the best step.")
         else:
             lines.append(f"The final state scores {fmt.score(run.final_score)}: the best step was kept.")
+    if odd := [str(r.position + 1) for r in rows if r.suspicious]:
+        which, makes = ("Commit", "makes") if len(odd) == 1 else ("Commits", "make")
+        lines.append(f"{which} {', '.join(odd)} {makes} a suspicious jump: read what changed there.")
     failures = sum(r.build_failures or 0 for r in rows)
     if failures:
         lines.append(f"{fmt.plural(failures, 'build')} failed on the way.")
