@@ -170,10 +170,12 @@ def test_nothing_is_written_and_tables_of_yesterday_are_told(made, tmp_path):
 
 def test_a_run_is_found_by_the_beginning_of_its_name(made):
     assert explain_run(made.path, "u").run_id == "u__a__s1"
+    assert explain_run(made.path, "b__s1").run_id == "t__b__s1", "a part of it will do"
     assert explain_run(made.path / "runs" / "t__b__s1").run_id == "t__b__s1"
     for wanted, said in (
         ("t__", "'t__' fits 4 runs"),
-        ("x", "no run's name begins with 'x'; there are t__a__s1"),
+        ("x", "no run's name has 'x' in it; there are t__a__s1"),
+        ("b__", "'b__' fits 2 runs; give more of the name: t__b__s1, t__b__s2"),
         (None, "holds 5 runs; name one of them"),
     ):
         with pytest.raises(RecordError, match=said):

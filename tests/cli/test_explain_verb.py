@@ -36,6 +36,20 @@ def test_what_is_printed_is_what_was_asked_for(cli, study):
     assert "\nc1" in cli("explain", "s", "toy", "--checkpoint", "1", "--measure", "c1").stdout
 
 
+def test_a_whole_run_begins_with_what_each_number_lost(cli, tmp_path):
+    made = MadeStudy(tmp_path / "s", ["a"], {"t": "toy"}, 1)
+    failed, built = {"kind": "build", "status": "code_failure"}, {"kind": "build"}
+    made.add("t", "a", 1, ["0", "0.8", "0.5", "0.8"], "0.8", steps=[failed, built, {"kind": "commit", "commit": 1}])
+    text = cli("explain", "s").stdout
+    short = text.split("\nin short", 1)[1].split("\n\n", 1)[0]
+    assert "final score 0.8 (official)" in short
+    assert "4 commits, 4 with a score, 0 removed by the gate" in short
+    assert "3 attempts, 0.15 lost: 0 not delivered, 1 delivered after failed builds" in short
+    assert "1 left out: the clean initial state" in short
+    assert "1 dip (1 full recovery)" in short
+    assert "in short" not in cli("explain", "s", "--measure", "c2").stdout
+
+
 def test_json_is_the_documented_type(cli, study):
     told = Explanation.model_validate(json.loads(cli("explain", "s", "toy", "--json").stdout))
     assert told == Explanation.model_validate_json(explain_run(study.path, "toy").model_dump_json())
@@ -66,7 +80,7 @@ def test_within_the_study_a_name_is_enough(cli, study, monkeypatch):
     ("args", "message"),
     [
         (["nowhere"], "no study here"),
-        (["s", "x"], "no run's name begins with 'x'; there are toy__search__s1"),
+        (["s", "x"], "no run's name has 'x' in it; there are toy__search__s1"),
         (["s", "--measure", "c4"], "--measure 'c4': no such measure; give checkpoints, score, c1"),
         (["s", "--checkpoint", "7"], "'7' fits no commit; give a position from 0 to 3"),
     ],

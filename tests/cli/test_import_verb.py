@@ -46,3 +46,16 @@ def test_hostile_names_move_no_terminal(cli: Callable[..., Result], tmp_path: Pa
     page_log(tmp_path / "logs" / "a\x1b[31m.json", task=None)
     done = cli("import", "logs", "--into", "s", check=2)
     assert "\x1b" not in done.stderr and "a\\x1b" in done.stderr
+
+
+def test_status_says_what_a_study_of_imported_runs_still_wants(cli, tmp_path):
+    page_log(tmp_path / "logs" / "a.json", "a", seed=1)
+    cli("import", "logs", "--into", "s")
+    assert "next: loopscope analyze s" in cli("status", "s").stdout
+    cli("analyze", "s")
+    assert "next: loopscope report s" in cli("status", "s").stdout
+    cli("report", "s")
+    assert "next:" not in cli("status", "s").stdout
+    page_log(tmp_path / "logs" / "b.json", "b", seed=2)
+    cli("import", "logs", "--into", "s")
+    assert "next: loopscope analyze s" in cli("status", "s").stdout, "there is a run that the tables have not"

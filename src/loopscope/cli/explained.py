@@ -19,6 +19,7 @@ from loopscope.cli.explained_lines import (
     step_line,
     value_text,
 )
+from loopscope.cli.explained_short import short_section
 from loopscope.cli.tables import MISSING, counted
 
 
@@ -26,6 +27,8 @@ def explanation_text(told: Explanation, width: int) -> Text:
     """All sections that are there."""
     page = Page(width)
     _head(page, told)
+    if all(part is not None for part in (told.checkpoints, told.outcome, told.c1, told.c2, told.c3)):
+        short_section(page, told)
     if told.checkpoints:
         page.head("checkpoints", "#position, i of x_i (only what the gate kept has one), commit")
         for checkpoint in told.checkpoints:

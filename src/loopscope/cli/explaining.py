@@ -22,7 +22,7 @@ def explain(
     ],
     run: Annotated[
         str | None,
-        typer.Argument(help="Id of the run, or an unambiguous beginning of it.", show_default="the only run"),
+        typer.Argument(help="Id of the run, or an unambiguous part of it.", show_default="the only run"),
     ] = None,
     measure: Annotated[
         list[str] | None,

@@ -53,7 +53,8 @@ def _tell(found: StudyStatus, *, every: bool) -> None:
     out.print(_holder(found))
     out.print("units: " + ", ".join(f"{count} {state}" for state, count in found.counts.items() if count))
     if not found.has_units:
-        out.print(f"next: loopscope analyze {found.directory}", markup=False, soft_wrap=True)
+        if verb := _next_verb(found):
+            out.print(f"next: loopscope {verb} {found.directory}", markup=False, soft_wrap=True)
         return
     kinds = Counter(str(unit.ending) for unit in found.units if unit.state in (UnitState.FAILED, UnitState.INVALID))
     if kinds:
@@ -70,6 +71,22 @@ def _tell(found: StudyStatus, *, every: bool) -> None:
     doer = "the present run is to do" if found.held else "another run does"
     rollouts, states = counted(found.next.rollouts, "rollout"), counted(found.next.states, "known state")
     out.print(f"{doer} {rollouts}{tried} and {'verify' if found.held else 'verifies'} {states}")
+
+
+def _next_verb(found: StudyStatus) -> str:
+    """What a study of imported runs alone still wants; empty where its report is of all of them."""
+    from pydantic import ValidationError
+
+    from loopscope.models.tables import StudySummary
+
+    directory = Path(found.directory)
+    try:
+        tabled = StudySummary.model_validate_json((directory / "tables" / "study.json").read_bytes())
+    except (OSError, ValidationError):
+        return "analyze"
+    if tabled.generated_from.get("runs") != len(found.units):
+        return "analyze"
+    return "" if (directory / "report" / "index.html").is_file() else "report"
 
 
 def _row(unit: UnitStatus, *, held: bool) -> list[str]:

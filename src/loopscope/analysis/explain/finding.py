@@ -26,7 +26,7 @@ def explain_run(directory: Path, run: str | None = None) -> Explanation:
 
     Args:
         directory: the study; or, without `run`, a run's own directory in it.
-        run: its id, or the beginning of it, if no other run's begins so. None: the only one.
+        run: its id, or the beginning or another part of it that fits no other run's. None: the only one.
 
     Raises:
         RecordError: there is no study or no such run, several fit, or its records cannot be read.
@@ -58,13 +58,14 @@ def analysed(store: StudyStore, run: RunDir) -> RunAnalysis:
 
 
 def find_run(store: StudyStore, wanted: str | None) -> RunDir:
-    """A run by its id or the beginning of it.
+    """A run by its id or the beginning of it; else by any part of it that no other run's has.
 
     Raises:
         RecordError: none or several fit; names them.
     """
     runs = list(store.runs())
     fitting = [run for run in runs if run.run_id.startswith(wanted or "")]
+    fitting = fitting or [run for run in runs if wanted and wanted in run.run_id]
     exact = [run for run in fitting if run.run_id == wanted]
     if exact or len(fitting) == 1:
         return (exact or fitting)[0]
@@ -73,7 +74,7 @@ def find_run(store: StudyStore, wanted: str | None) -> RunDir:
     if wanted is None:
         raise RecordError(f"{store.path}: holds {len(runs)} runs; name one of them: {_some(runs)}")
     if not fitting:
-        raise RecordError(f"{store.path}: no run's name begins with {wanted!r}; there are {_some(runs)}")
+        raise RecordError(f"{store.path}: no run's name has {wanted!r} in it; there are {_some(runs)}")
     raise RecordError(f"{store.path}: {wanted!r} fits {len(fitting)} runs; give more of the name: {_some(fitting)}")
 
 

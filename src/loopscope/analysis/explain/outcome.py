@@ -65,7 +65,8 @@ def _beside(told: Told) -> tuple[Step, ...]:
     if run.record.imported is None:
         return (step("final_reconstructed", None, note="the run was not imported", table="runs"),)
     doubt = "; it differs by more than 0.01 from the one that the log states" if run.final_doubt else ""
-    note = "no evaluation of the last state gives a reward" if made is None else f"by the transcript{doubt}"
+    why = run.evidence.final_reason or "no evaluation of the last state gives a reward"
+    note = why if made is None else f"by the transcript{doubt}"
     return (step("final_reconstructed", made, "the reconstructed score of the last state", note=note, table="runs"),)
 
 
