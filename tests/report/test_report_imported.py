@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from pathlib import Path
@@ -125,6 +126,21 @@ def test_a_suspicious_jump_and_dips_within_the_noise_are_seen_without_opening_a_
     assert "2 dips, 2 within the noise" in text
     calm = words(next((site / "runs").glob("*.html")))
     assert "suspicious" not in calm and "within the noise" not in calm
+
+
+def test_a_missing_final_score_says_what_became_of_the_last_state(site: Path, tmp_path: Path) -> None:
+    log = json.loads((site.parents[1] / "run.json").read_bytes())
+    log["messages"] += [said(("w3", "Write", {"file_path": "/app/solve.py", "content": "a = 3\n"})), answer("w3", "ok")]
+    log["id"] = "another"
+    (tmp_path / "run.json").write_text(json.dumps(log))
+    import_logs([tmp_path / "run.json"], tmp_path / "s", Options(evaluators=(site.parents[1] / "sorting.yaml",)))
+    analyze(tmp_path / "s")
+    [page] = (build_report(tmp_path / "s").parent / "runs").glob("*.html")
+    text = words(page)
+    assert text.count("was not committed, and was not evaluated; the last commit with a score") == 2, (
+        "story, final score"
+    )
+    assert "There is no final score. Its artifact was last changed in message" in text
 
 
 def test_a_run_without_a_score_has_no_framing_of_nought(site: Path, tmp_path: Path) -> None:

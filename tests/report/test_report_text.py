@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loopscope.report.budget import fair_cuts
-from loopscope.report.text import cut, file_name, one_line, script_json, url, visible
+from loopscope.report.text import breakable, cut, file_name, one_line, script_json, url, visible
 
 
 @pytest.mark.parametrize(
@@ -85,3 +85,9 @@ def test_room_is_shared_fairly(sizes: list[int], total: int) -> None:
     cut_ones = [kept for kept, size in zip(cuts, sizes, strict=True) if kept < size]
     if cut_ones:  # nobody who was cut got less than anybody else, but for rounding
         assert min(cut_ones) >= max(cuts) - 1
+
+
+def test_a_name_breaks_at_its_joints_and_stays_text() -> None:
+    assert breakable("adaptive_compression-2.0") == "adaptive_<wbr>compression-<wbr>2.0"
+    assert breakable("<b>_x") == "&lt;b&gt;_<wbr>x"
+    assert breakable("") == ""

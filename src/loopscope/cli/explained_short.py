@@ -9,7 +9,6 @@ from loopscope.analysis.explain.told import Step
 from loopscope.cli.explained_lines import Page, value_text
 from loopscope.cli.tables import counted
 
-
 _SUSPICIOUS = "suspicious"
 """How a remark begins that no reader of the numbers should miss."""
 

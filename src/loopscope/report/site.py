@@ -18,7 +18,7 @@ from loopscope.report.inputs import StudyInputs
 from loopscope.report.pages.overview import overview
 from loopscope.report.pages.run import run_page
 from loopscope.report.pages.runs import run_href, run_lines
-from loopscope.report.text import one_line, visible
+from loopscope.report.text import breakable, one_line, visible
 
 _ASSETS = ("app.css", "app.js", "icon.svg")
 _MARKER = "loopscope-report"
@@ -99,7 +99,7 @@ def _environment() -> jinja2.Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    env.filters |= {"one_line": one_line, "visible": visible, "score": fmt.score}
+    env.filters |= {"one_line": one_line, "visible": visible, "breakable": breakable, "score": fmt.score}
     env.globals["plural"] = fmt.plural
     return env
 

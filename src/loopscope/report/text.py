@@ -12,6 +12,7 @@ import unicodedata
 from urllib.parse import quote
 
 import orjson
+from markupsafe import Markup, escape
 
 _SAFE_NAME = re.compile(r"[A-Za-z0-9_@+-][A-Za-z0-9._@+-]{0,199}")
 _NAME_ROOM = 120
@@ -50,6 +51,11 @@ def one_line(text: str, limit: int = 160) -> str:
     line = visible(text[: 4 * limit].strip().split("\n", 1)[0]).replace("\t", " ")
     whole = len(text.strip().split("\n", 1)[0]) <= 4 * limit and len(line) <= limit
     return line if whole else line[: limit - 1] + "…"
+
+
+def breakable(text: str) -> Markup:
+    """A name for HTML, escaped, that breaks after `_`, `-` and `/` before it breaks within a word."""
+    return Markup("<wbr>").join(escape(part) for part in re.split(r"(?<=[_/-])(?=[^_/-])", text))
 
 
 def cut(text: str, limit: int, *, keep: str = "head") -> str:

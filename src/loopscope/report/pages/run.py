@@ -151,7 +151,7 @@ def run_page(inputs: StudyInputs, index: int, folder: Path) -> RunPage:
             status_note=note,
             marks=_told_first(run, rows),
             source=_source(files),
-            story=story(run, rows, dips),
+            story=story(run, rows, dips, _final_missing(run, files)),
             facts=_facts(run),
             minor=_minor(run),
             chart=_chart(run, rows, dips, files),

@@ -8,8 +8,15 @@ from loopscope.models.tables import CheckpointRow, DipRow, RunRow
 from loopscope.report import format as fmt
 
 
-def story(run: RunRow, rows: Sequence[CheckpointRow], dips: Sequence[DipRow]) -> tuple[str, ...]:
-    """A few sentences, the most important first; never empty."""
+def story(run: RunRow, rows: Sequence[CheckpointRow], dips: Sequence[DipRow], no_final: str = "") -> tuple[str, ...]:
+    """A few sentences, the most important first; never empty.
+
+    Args:
+        run: the run.
+        rows: its commits.
+        dips: its dips.
+        no_final: why there is no final score, as a sentence.
+    """
     if not rows:
         return ("The agent made no commit, so only what it left at the end could be scored.",)
     lines = []
@@ -44,6 +51,8 @@ def story(run: RunRow, rows: Sequence[CheckpointRow], dips: Sequence[DipRow]) ->
     if odd := [str(r.position + 1) for r in rows if r.suspicious]:
         which, makes = ("Commit", "makes") if len(odd) == 1 else ("Commits", "make")
         lines.append(f"{which} {', '.join(odd)} {makes} a suspicious jump: read what changed there.")
+    if run.final_score is None and no_final:
+        lines.append(f"There is no final score. {no_final}")
     failures = sum(r.build_failures or 0 for r in rows)
     if failures:
         lines.append(f"{fmt.plural(failures, 'build')} failed on the way.")
