@@ -416,6 +416,13 @@ def test_such_a_study_goes_through_an_archive(tmp_path: Path) -> None:
     assert snapshot(tmp_path / "again") == snapshot(tmp_path / "s")
 
 
+def test_an_evaluators_misspelt_field_is_told_by_the_one_that_was_meant(tmp_path: Path) -> None:
+    for field, said in (("categry", "did you mean `category`"), ("zzz", "remove it")):
+        (tmp_path / "mine.yaml").write_text(f"{EVALUATOR}\n{field}: x\n")
+        with pytest.raises(RecordError, match=rf"mine\.yaml: {field}: .*: unknown field, {said}"):
+            import_logs([page_log(tmp_path / "a.json")], tmp_path / "s", Options(evaluators=(tmp_path / "mine.yaml",)))
+
+
 @pytest.mark.parametrize(("change", "said"), [("direction: up", "direction"), ("task: ../t", "task")])
 def test_a_bad_evaluator_stops_everything(tmp_path: Path, change: str, said: str) -> None:
     field = change.split(":")[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -9,10 +10,10 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from loopscope.models import TaskFacts
-from loopscope.models.evaluator import Evaluator
+from loopscope.models.evaluator import Claim, EvaluationEntry, Evaluator, Gate, RewardFormula
 from loopscope.models.study_rows import OVERALL
 from loopscope.records import RecordError
-from loopscope.records.durable import explain
+from loopscope.records.durable import explain, first_of
 from loopscope.records.yamlfile import read_mapping
 
 SHIPPED = Path(__file__).with_name("evaluators")
@@ -35,11 +36,26 @@ def load_evaluator(path: Path) -> Evaluator:
     try:
         found = Evaluator.model_validate(data)
     except ValidationError as error:
-        raise EvaluatorError(f"{path}: {explain(error)} (docs/evaluators.md describes the file)") from None
+        raise EvaluatorError(
+            f"{path}: {explain(error)}{_hint(error)} (docs/evaluators.md describes the file)"
+        ) from None
     if found.category == OVERALL or not found.category.isprintable() or len(found.category.strip()) not in range(1, 81):
         # It names rows of tables beside the one for all families.
         raise EvaluatorError(f"{path}: category: is no name of a family; name another, or leave the field out")
     return found
+
+
+_PARTS = (Evaluator, EvaluationEntry, RewardFormula, Gate, Claim)
+
+
+def _hint(error: ValidationError) -> str:
+    """What an unknown field may have been meant for, among the fields of all parts of the file."""
+    first = first_of(error)
+    if first["type"] != "extra_forbidden":
+        return ""
+    known = {name for part in _PARTS for name in part.model_fields}
+    close = difflib.get_close_matches(str(first["loc"][-1]), sorted(known), n=1)
+    return f": unknown field, did you mean `{close[0]}`?" if close else ": unknown field, remove it"
 
 
 @cache
