@@ -46,6 +46,8 @@ class Analysis:
     frames: dict[str, pl.DataFrame]
     renewed: tuple[str, ...]
     """Ids of the runs whose evidence was made anew; that of the others was found as it should be."""
+    faults: int
+    """Runs that are left out because our own code fails on them; each is told among the warnings."""
 
 
 class NotWritableError(RecordError):
@@ -58,7 +60,8 @@ class NotWritableError(RecordError):
 def analyze(directory: Path, notify: Notify = lambda done, total, name: None, *, workers: int = 1) -> Analysis:
     """Analyse a study and write its tables.
 
-    A run whose records cannot be read is left out with a warning; the others are not touched by it.
+    A run whose records cannot be read, or that our own code fails on, is left out with a warning; the others are not
+    touched by it.
 
     Args:
         directory: the study.
@@ -103,7 +106,8 @@ def _analyze(directory: Path, notify: Notify, workers: int) -> Analysis:
     warnings = [
         *study.warnings,
         *torn,
-        *left_out,
+        *(f"left out: {run.reason}" for run in left_out),
+        *_without_record(store),
         *silent_verifiers(runs),
         *unrecorded(store, study.spec, known.tasks, len(finals)),
     ]
@@ -112,7 +116,8 @@ def _analyze(directory: Path, notify: Notify, workers: int) -> Analysis:
     for name, frame in frames.items():
         write_bytes(store.tables / f"{name}.parquet", parquet_bytes(frame))
     write_model(store.tables / "study.json", summary)
-    return Analysis(summary, frames, tuple(run.run_id for run in runs if run.renewed))
+    renewed = tuple(run.run_id for run in runs if run.renewed)
+    return Analysis(summary, frames, renewed, sum(run.fault for run in left_out))
 
 
 def _known(store: StudyStore) -> tuple[Known, list[str]]:
@@ -127,8 +132,18 @@ def _known(store: StudyStore) -> tuple[Known, list[str]]:
     return Known(store.path, {name: task.facts for name, task in tasks.items()}, prepared), warnings
 
 
-def _analyze_runs(store: StudyStore, known: Known, notify: Notify, workers: int) -> tuple[list[TabledRun], list[str]]:
-    """(runs, warnings of those that are left out), both in the order of the run ids."""
+def _without_record(store: StudyStore) -> list[str]:
+    """Directories of runs that have lost their record: nothing else would tell that they are not in the tables."""
+    return [
+        f"left out: {folder}/record.json: is missing; restore it, or `loopscope study verify {store.path}` tells more"
+        for folder in store.recordless()
+    ]
+
+
+def _analyze_runs(
+    store: StudyStore, known: Known, notify: Notify, workers: int
+) -> tuple[list[TabledRun], list[LeftOut]]:
+    """(runs, those that are left out), both in the order of the run ids."""
     folders = list(store.runs())
     found: list[TabledRun | LeftOut | None] = [None] * len(folders)
     for done, (index, run) in enumerate(_answers(known, folders, workers)):
@@ -136,7 +151,7 @@ def _analyze_runs(store: StudyStore, known: Known, notify: Notify, workers: int)
         found[index] = run
     notify(len(folders), len(folders), "")
     runs = [run for run in found if isinstance(run, TabledRun)]
-    return runs, [f"left out: {run.reason}" for run in found if isinstance(run, LeftOut)]
+    return runs, [run for run in found if isinstance(run, LeftOut)]
 
 
 def _answers(known: Known, runs: Sequence[RunDir], workers: int) -> Iterator[tuple[int, TabledRun | LeftOut]]:

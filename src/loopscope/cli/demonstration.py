@@ -67,7 +67,7 @@ def demo(
         out.print(f"report: {page}")
         if open_report and _has_screen():
             webbrowser.open(page.as_uri())
-    raise typer.Exit(summary.exit_code)
+    raise typer.Exit(summary.exit_code or (Exit.FAILED if analysis.faults else Exit.OK))
 
 
 def _refuse_what_is_not_ours(directory: Path) -> None:

@@ -52,6 +52,8 @@ def analyze(
         out.print(leaderboard(result))
         out.print(f"{counted(result.frames['runs'].height, 'run')}, {len(result.renewed)} analysed anew")
         out.print(f"tables: {study / 'tables'}")
+    if result.faults:
+        raise typer.Exit(Exit.FAILED)
 
 
 @verb

@@ -227,6 +227,12 @@ class StudyStore:
             if not is_scratch(path.parent):
                 yield RunDir(path.parent)
 
+    def recordless(self) -> Iterator[Path]:
+        """Directories among those of the runs that hold no record, by name: something was lost there."""
+        for path in sorted((self.path / "runs").glob("*/")):
+            if not is_scratch(path) and not os.path.lexists(path / "record.json"):
+                yield path
+
     def task(self, name: str) -> PreparedTask:
         """A prepared task; RecordError when the study has none of that name."""
         return read_model(self.path / "tasks" / f"{name}.json", PreparedTask)

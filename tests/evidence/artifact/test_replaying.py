@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from loopscope.evidence.artifact.budget import Budget
 from loopscope.evidence.artifact.replaying import replay
 
 TEXT = "fn a() {}\nlet n = 1;\nfn a() {}\n"
@@ -31,7 +32,7 @@ def test_the_same_as_python_itself(program: str, tmp_path: Path) -> None:
     (tmp_path / "f.rs").write_text(TEXT)
     subprocess.run([sys.executable, "-c", program], cwd=tmp_path, check=False, capture_output=True)
     real = {path.name: path.read_text() for path in tmp_path.iterdir()}
-    made = replay(program, {"f.rs": TEXT}.get)
+    made = replay(program, {"f.rs": TEXT}.get, Budget())
     assert made is not None
     assert {"f.rs": TEXT, **made} == real
 
@@ -54,4 +55,30 @@ def test_the_same_as_python_itself(program: str, tmp_path: Path) -> None:
     ],
 )
 def test_what_is_not_carried_out_gives_up(program: str) -> None:
-    assert replay(program, {"f.rs": TEXT}.get) is None
+    assert replay(program, {"f.rs": TEXT}.get, Budget()) is None
+
+
+HOSTILE = [
+    f"x = 0x{'f' * 100_000}\nopen('f.rs', 'w').write(f'{{x}}')\n",
+    f"open('f.rs', 'w').write(''.replace('', 'x', -{'9' * 40}))\n",
+    f"open('f.rs', 'w').write(''.replace('', 'x', {'9' * 40}))\n",
+    "a0 = ['x']\nb0 = ['x']\n"
+    + "".join(f"a{n} = [a{n - 1}, a{n - 1}]\nb{n} = [b{n - 1}, b{n - 1}]\n" for n in range(1, 40))
+    + "if a39 == b39:\n    open('f.rs', 'w').write('')\n",
+    "s = 'x'\n" + "s = s + s\n" * 21 + f"open('f.rs', 'w').write(','.join([{'s, ' * 2000}]))\n",
+    "s = 'x'\n" + "s = s + s\n" * 21 + f"open('f.rs', 'w').write(f'{'{s}' * 900}')\n",
+    "s = 'x'\n" + "s = s + s\n" * 21 + "t = 'y' + s.replace('x', 'x', 1000000)[:1000000]\nn = s.rfind(t)\n",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("number", range(len(HOSTILE)))
+def test_what_has_no_bound_is_given_up(number: int) -> None:
+    assert replay(HOSTILE[number], {"f.rs": TEXT}.get, Budget()) is None
+
+
+def test_what_programs_cost_sums_over_a_run() -> None:
+    budget = Budget(cost=200_000)
+    program = "s = open('f.rs').read()\nopen('f.rs', 'w').write(s)\n"
+    found = [replay(program, {"f.rs": TEXT}.get, budget) for _ in range(5)]
+    assert found[0] == {"f.rs": TEXT}
+    assert found[-1] is None

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from loopscope.evidence.artifact.budget import Budget
 from loopscope.evidence.artifact.contents import Version, known
 from loopscope.evidence.artifact.rewriting import rewritten, sed, sed_text
 from loopscope.evidence.artifact.scope import ArtifactScope
@@ -38,7 +39,7 @@ def by_sed(text: str, script: str, extended: bool) -> str | None:
 @pytest.mark.parametrize("extended", [False, True])
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_computed_scripts(script: str, extended: bool) -> None:
-    version = sed(known(TEXT), [script], extended=extended)
+    version = sed(known(TEXT), [script], Budget(), extended=extended)
     if version.text is not None:
         assert version.text == by_sed(TEXT, script, extended)
     else:
@@ -50,17 +51,17 @@ def test_computed_scripts(script: str, extended: bool) -> None:
 @given(LINES, PIECE, PIECE, st.booleans(), st.booleans())
 def test_what_is_computed_at_all_is_what_sed_does(text: str, old: str, new: str, every: bool, extended: bool) -> None:
     script = f"s/{old}/{new}/{'g' if every else ''}"
-    made = sed_text(text, script, extended)
+    made = sed_text(text, script, extended, Budget())
     if made is not None:
         assert made == by_sed(text, script, extended)
 
 
 def test_what_cannot_be_computed_is_named_by_what_was_done() -> None:
     unknown = Version("initial:x")
-    assert sed(unknown, ["s/a/b/"]).text is None
-    assert sed(unknown, ["s/a/b/"]) == sed(unknown, ["s/a/b/"])
-    assert sed(unknown, ["s/a/b/"]) != sed(unknown, ["s/a/c/"])
-    assert sed(known("a\n"), ["y/a/b/"]).text is None
+    assert sed(unknown, ["s/a/b/"], Budget()).text is None
+    assert sed(unknown, ["s/a/b/"], Budget()) == sed(unknown, ["s/a/b/"], Budget())
+    assert sed(unknown, ["s/a/b/"], Budget()) != sed(unknown, ["s/a/c/"], Budget())
+    assert sed(known("a\n"), ["y/a/b/"], Budget()).text is None
 
 
 def test_scripts_that_write_artifacts() -> None:
@@ -75,3 +76,31 @@ def test_scripts_that_write_artifacts() -> None:
     assert names("s = open('solve.cu').read()\nprint(s)") == []
     assert names("s = open('solve.cu').read()\nopen('/tmp/a', 'w').write(s)") == []
     assert names("import shutil\nshutil.copy('/tmp/best', 'solve.cu')") == ["solve.cu"]
+
+
+def test_addresses_of_thousands_of_digits_are_not_computed():
+    nines = "9" * 5000
+    for script in (f"{nines}d", f"1,{nines}d", f"{nines}s/a/b/"):
+        assert sed(known("a\nb\n"), [script], Budget()).text is None
+    assert sed_text("a\nb\n", "1,999999999d", False, Budget()) == ""
+
+
+def test_a_text_that_outgrows_its_bound_is_given_up_before_it_is_made():
+    grown = ["s/a/&&&&&&&&&&/g"] * 7
+    assert sed(known("a\n"), grown[:3], Budget()).text == "a" * 1000 + "\n"
+    assert sed(known("a\n"), grown, Budget()).text is None
+    groups = r"s/\(a*\)/" + r"\1" * 200 + "/"
+    assert sed(known("a" * 10_000 + "\n"), [groups], Budget()).text is None
+    assert sed_text("a&b\n", r"s/&/\&\\&/", False, Budget()) == "a&\\&b\n", "an escaped mark names nothing"
+
+
+def test_what_scripts_cost_sums_over_a_run():
+    base = known("ab" * 1000 + "\n")
+    swaps = ["s/a/c/g", "s/c/a/g"]
+    assert sed(base, [";".join(swaps * 10)], Budget()) == base
+    budget = Budget(cost=50_000_000)
+    assert sed(base, [";".join(swaps * 100)], budget).text is None
+    assert sed(base, swaps, budget).text is None, "the next script begins with what is left"
+    lines, steps = known("\n".join(["x" * 100] * 100)), Budget(steps=3_000_000)
+    made = [sed(lines, ["s/x*y/z/"], steps) == lines for _ in range(4)]
+    assert made == [True, True, True, False]

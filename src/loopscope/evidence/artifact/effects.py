@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from loopscope.evidence.artifact.contents import Version, derived, known, unknown
 from loopscope.evidence.artifact.replaying import replay
@@ -161,7 +161,7 @@ def _sed(command: SimpleCommand, shell: ShellCall, world: World) -> Iterator[Eff
             base = world.files.get(world.key(one))
             if literal and not command.loop:
                 extended = any(re.match(r"-[nsuz]*[Er]|--regexp-ext", word) for word in command.arguments)
-                version = sed(base, scripts, extended=extended)
+                version = sed(base, scripts, world.budget, extended=extended)
             else:
                 version = _once(command, shell, base)
             name = world.set(one, version)
@@ -205,9 +205,9 @@ def _scripts(command: SimpleCommand, shell: ShellCall, world: World) -> Iterator
     text = _program_text(command, world)
     inline = command.program.startswith("perl") and any(re.match(r"-\w*i", item) for item in command.arguments)
     names = [item for item in command.arguments if world.name(command.path(item))] if inline else ()
-    targets = list(names) or (list(rewritten(text, world.scope)) if text else [])
+    targets = list(names) or _targets(text, world)
     if targets and text and not inline and not command.loop and command.program.startswith(("python", "pypy")):
-        made = replay(text, lambda name: _text_at(world, command.path(name)))
+        made = replay(text, lambda name: _text_at(world, command.path(name)), world.budget)
         if made is not None:
             yield from _replayed(command, made, world)
             return
@@ -219,6 +219,14 @@ def _scripts(command: SimpleCommand, shell: ShellCall, world: World) -> Iterator
         name = world.set(path, version)
         if name is not None:
             yield Effect(name, f"a script of `{command.program}` rewrites it", False)
+
+
+def _targets(text: str | None, world: World) -> Sequence[str]:
+    if not text:
+        return ()
+    if text not in world.targets:
+        world.targets[text] = tuple(rewritten(text, world.scope))
+    return world.targets[text]
 
 
 def _replayed(command: SimpleCommand, made: Mapping[str, str], world: World) -> Iterator[Effect]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 MAX_TEXT = 4 << 20
 MAX_WORK = 200 << 20
-"""Characters that may be gone through in all."""
+"""Characters that one program may go through in all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,13 @@ def bounded(text: str) -> str:
     return text
 
 
+def joined(separator: str, parts: Sequence[str]) -> str:
+    """`separator.join(parts)`; how long that is, is known before it is made."""
+    if sum(map(len, parts)) + len(separator) * len(parts) > MAX_TEXT:
+        raise GivenUpError
+    return separator.join(parts)
+
+
 def add(left: Value, right: Value) -> Value:
     """`left + right`."""
     if isinstance(left, str) and isinstance(right, str):
@@ -64,7 +72,7 @@ def method(owner: str, name: str, values: list[Value]) -> Value:
         case "replace", [str() as old, str() as new]:
             return _replace(owner, old, new, -1)
         case "replace", [str() as old, str() as new, int() as count]:
-            return _replace(owner, old, new, count)
+            return _replace(owner, old, new, number_of(count))
         case "count", [str() as wanted]:
             return owner.count(wanted)
         case (("find" | "index" | "rfind" | "rindex"), [str() as wanted, *bounds]):
@@ -80,7 +88,7 @@ def method(owner: str, name: str, values: list[Value]) -> Value:
         case "lstrip", []:
             return owner.lstrip()
         case "join", [list() | tuple() as parts]:
-            return bounded(owner.join(text_of(part) for part in parts))
+            return joined(owner, [text_of(part) for part in parts])
     raise GivenUpError
 
 
@@ -93,7 +101,10 @@ def _replace(text: str, old: str, new: str, count: int) -> str:
 
 
 def _find(text: str, name: str, wanted: str, bounds: list[int]) -> int:
-    search = text.rfind if name.startswith("r") else text.find
+    backwards = name.startswith("r")
+    if backwards and len(text) * len(wanted) > MAX_WORK:  # from behind Python may compare each with each
+        raise GivenUpError
+    search = text.rfind if backwards else text.find
     found = search(wanted, *bounds)
     if found < 0 and name.endswith("index"):
         raise EndedError
@@ -108,9 +119,9 @@ def compare(left: Value, operator: ast.cmpop, right: Value) -> bool:
         case ast.NotIn():
             return text_of(left) not in text_of(right)
         case ast.Eq():
-            return left == right
+            return _plain(left) == _plain(right)
         case ast.NotEq():
-            return left != right
+            return _plain(left) != _plain(right)
         case ast.Is() if right is None:
             return left is None
         case ast.IsNot() if right is None:
@@ -124,6 +135,13 @@ def compare(left: Value, operator: ast.cmpop, right: Value) -> bool:
         case ast.GtE():
             return number_of(left) >= number_of(right)
     raise GivenUpError
+
+
+def _plain(value: Value) -> Value:
+    """A value that is no list: few names hold lists within lists without end, which are equal only after all of it."""
+    if isinstance(value, (list, tuple)):
+        raise GivenUpError
+    return value
 
 
 def harmless(node: ast.Call) -> bool:

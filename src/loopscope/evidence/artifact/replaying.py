@@ -10,6 +10,7 @@ import ast
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from loopscope.evidence.artifact.budget import PARSED, STATEMENT, Budget
 from loopscope.evidence.artifact.replay_values import (
     MAX_WORK,
     EndedError,
@@ -20,6 +21,7 @@ from loopscope.evidence.artifact.replay_values import (
     bounded,
     compare,
     harmless,
+    joined,
     method,
     number_of,
     text_of,
@@ -32,23 +34,24 @@ ReadText = Callable[[str], str | None]
 """The text of a file by the path that a program gives; None when it is not known."""
 
 
-def replay(program: str, read: ReadText) -> Mapping[str, str] | None:
+def replay(program: str, read: ReadText, budget: Budget) -> Mapping[str, str] | None:
     """The texts that a program leaves in the files that it writes, by the paths that it gives.
 
     Args:
         program: its source.
         read: tells the texts of files before it runs.
+        budget: of the run.
 
     Returns:
         Nothing written is an empty mapping; None is a program that cannot be replayed.
     """
-    if len(program) > _MAX_PROGRAM:
+    if len(program) > _MAX_PROGRAM or not budget.spend(len(program) * PARSED):
         return None
     try:
         body = ast.parse(program).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
-    machine = _Machine(read)
+    machine = _Machine(read, budget)
     try:
         machine.run(body)
     except EndedError:
@@ -61,6 +64,7 @@ def replay(program: str, read: ReadText) -> Mapping[str, str] | None:
 @dataclass
 class _Machine:
     read: ReadText
+    budget: Budget
     written: dict[str, str] = field(default_factory=dict)
     names: dict[str, Value] = field(default_factory=lambda: {"__name__": "__main__"})
     steps: int = 0
@@ -122,8 +126,10 @@ class _Machine:
     def _value(self, node: ast.expr) -> Value:
         self._step()
         match node:
-            case ast.Constant(value=str() | int() | None as constant):
+            case ast.Constant(value=str() | None as constant):
                 return constant
+            case ast.Constant(value=int() as number):
+                return number_of(number)
             case ast.Name(id=name):
                 return self._name(name)
             case ast.List(elts=elements):
@@ -145,7 +151,7 @@ class _Machine:
             case ast.IfExp(test=test, body=body, orelse=other):
                 return self._value(body if self._true(test) else other)
             case ast.JoinedStr(values=values):
-                return bounded("".join([self._piece(item) for item in values]))
+                return self._weighed(joined("", [self._piece(item) for item in values]))
             case ast.Subscript(value=base, slice=ast.Slice(lower=lower, upper=upper, step=None)):
                 text = text_of(self._weighed(self._value(base)))
                 return text[self._bound(lower) : self._bound(upper)]
@@ -248,12 +254,13 @@ class _Machine:
 
     def _weighed(self, value: Value) -> Value:
         """A value, whose length counts as work."""
-        self.work += len(value) if isinstance(value, str) else 0
-        if self.work > MAX_WORK:
+        length = len(value) if isinstance(value, str) else 0
+        self.work += length
+        if self.work > MAX_WORK or not self.budget.spend(length):
             raise GivenUpError
         return value
 
     def _step(self) -> None:
         self.steps += 1
-        if self.steps > _MAX_STEPS:
+        if self.steps > _MAX_STEPS or not self.budget.spend(STATEMENT):
             raise GivenUpError

@@ -6,16 +6,18 @@ import posixpath
 import re
 from collections.abc import Iterator, Sequence
 
+from loopscope.evidence.artifact.budget import LINE, READ, REPLACED, Budget
 from loopscope.evidence.artifact.contents import Version, derived, known
 from loopscope.evidence.artifact.scope import ArtifactScope
 
 _COMMAND = re.compile(
-    r"(?:(?P<first>\d+|\$)(?:,(?P<last>\d+|\$))?|/(?P<match>(?:[^/\\\n]|\\.)+)/)?\s*"
+    r"(?:(?P<first>[0-9]{1,9}|\$)(?:,(?P<last>[0-9]{1,9}|\$))?|/(?P<match>(?:[^/\\\n]|\\.)+)/)?\s*"
     r"(?:(?P<delete>d)|s(?P<mark>[/|#,@!])(?P<old>(?:(?!(?P=mark))[^\\\n]|\\.)*)(?P=mark)"
     r"(?P<new>(?:(?!(?P=mark))[^\\\n]|\\.)*)(?P=mark)(?P<flags>g?))"
 )
 _MAX_TEXT = 1 << 20
 _MAX_STEPS = 300_000_000
+"""Of one command; the budget bounds those of all."""
 _DIFFERENT = re.compile(
     r"[*+?}]\)?[*+?{]|(?<!\\)\||(?<!\\)\{(?!\d{1,3}(?:,\d{0,3})?\})|(?:^|[(^])[*+?{)]|(?<!\\)\)[*+?{]"
     r"|(?<!\\)[$^](?=[*+?{])|(?<=.)\^|\$(?=.)|\[[^\]]*(?:\[|--|&&|~~|\|\|)"
@@ -35,18 +37,24 @@ _WORD = re.compile(r"[\w./-]+")
 _NAME = re.compile(r"(?<![\w./-])[\w./-]{1,300}\.\w{1,4}")
 
 
-def sed(base: Version, scripts: Sequence[str], *, extended: bool = False) -> Version:
+class _TooMuchError(Exception):
+    """More work, or a longer text, than is computed."""
+
+
+def sed(base: Version, scripts: Sequence[str], budget: Budget, *, extended: bool = False) -> Version:
     """What `sed -i` makes of a version: computed where text and script allow it, else only named.
 
     Args:
         base: the version before.
         scripts: the scripts that are applied to each line, in order.
+        budget: of the run.
         extended: whether expressions are extended ones (`-E`, `-r`).
     """
     text = base.text
-    for script in scripts:
-        for part in _parts(script):
-            text = sed_text(text, part, extended) if text is not None else None
+    for part in (part for script in scripts for part in _parts(script)):
+        if text is None:
+            break
+        text = sed_text(text, part, extended, budget)
     return known(text) if text is not None else derived(base, "sed", *scripts)
 
 
@@ -56,41 +64,69 @@ def _parts(script: str) -> list[str]:
     return pieces if all(_COMMAND.fullmatch(piece) for piece in pieces) else [script.strip()]
 
 
-def sed_text(text: str, command: str, extended: bool) -> str | None:
+def sed_text(text: str, command: str, extended: bool, budget: Budget) -> str | None:
     """What one command of `sed` makes of a text; None when it is none of those that are computed: `s` and `d`."""
     found = _COMMAND.fullmatch(command)
     if found is None or len(text) > _MAX_TEXT:
         return None
     ending = text.endswith("\n")
     lines = text.removesuffix("\n").split("\n") if text else []
-    chosen = _chosen(lines, found["first"], found["last"], found["match"], extended)
+    if not budget.spend(len(lines) * LINE):
+        return None
+    chosen = _chosen(lines, found["first"], found["last"], found["match"], extended, budget)
     if chosen is None:
         return None
     if found["delete"]:
-        kept = [line for number, line in enumerate(lines) if number not in chosen]
+        gone = set(chosen)
+        kept = [line for number, line in enumerate(lines) if number not in gone]
         return "\n".join(kept) + ("\n" if kept and ending else "")
     pattern = _expression(found["old"], extended)
-    if pattern is None or not _affordable(pattern, lines) or re.search(r"\\[^&/n\d\\t.*\[\]\"|#]", found["new"]):
+    if pattern is None or re.search(r"\\[^&/n\d\\t.*\[\]\"|#]", found["new"]):
         return None
     flags = found["flags"]
     references = [int(digit) for digit in re.findall(r"\\(\d)", found["new"])]
     if max(references, default=0) > pattern.groups or ("g" in flags and pattern.search("")):
         return None
-    count = 0 if "g" in flags else 1
+    if not _affordable(pattern, [lines[number] for number in chosen], budget):
+        return None
     try:
-        for number in chosen:
-            lines[number] = pattern.sub(lambda match: _expanded(match, found["new"]), lines[number], count=count)
-    except (re.error, IndexError):
+        _substitute(lines, chosen, pattern, found["new"], budget, count=0 if "g" in flags else 1)
+    except (re.error, IndexError, _TooMuchError):
         return None
     return "\n".join(lines) + ("\n" if ending else "")
 
 
-def _affordable(pattern: re.Pattern[str], lines: list[str]) -> bool:
-    """Whether an expression, which may be anybody's, is tried in reasonable time at the worst."""
+def _substitute(
+    lines: list[str], chosen: Sequence[int], pattern: re.Pattern[str], new: str, budget: Budget, *, count: int
+) -> None:
+    """Replace what an expression finds, in place. _TooMuchError: the budget is spent, or the text grows too long."""
+    made = sum(map(len, lines))
+    named = [
+        0 if mark == "&" else int(mark[1]) for mark in re.findall(r"\\.|&", new) if mark[-1].isdigit() or mark == "&"
+    ]
+    cost = REPLACED + len(new) * READ
+
+    def replaced(match: re.Match[str]) -> str:
+        nonlocal made
+        # Before it is made: a replacement may name what was found hundreds of times.
+        made += len(new) + sum(len(match[number] or "") for number in named) - len(match[0])
+        if made > _MAX_TEXT or not budget.spend(cost):
+            raise _TooMuchError
+        return _expanded(match, new)
+
+    for number in chosen:
+        lines[number] = pattern.sub(replaced, lines[number], count=count)
+
+
+def _affordable(pattern: re.Pattern[str], lines: list[str], budget: Budget) -> bool:
+    """Whether an expression, which may be anybody's, is tried in reasonable time at the worst; takes it."""
     repeats = len(re.findall(r"(?<!\\)[*+{]", pattern.pattern))
     begin = _literal_start(pattern.pattern)
+    if not budget.spend(sum(map(len, lines)) * READ):
+        return False
     # A line without the words that every match begins with costs nothing.
-    return repeats == 0 or sum(len(line) ** (repeats + 1) for line in lines if begin in line) <= _MAX_STEPS
+    steps = sum(len(line) ** (repeats + 1) for line in lines if begin in line) if repeats else 0
+    return steps <= _MAX_STEPS and budget.step(steps)
 
 
 def _literal_start(expression: str) -> str:
@@ -102,12 +138,12 @@ def _literal_start(expression: str) -> str:
 
 
 def _chosen(
-    lines: list[str], first: str | None, last: str | None, match: str | None, extended: bool
+    lines: list[str], first: str | None, last: str | None, match: str | None, extended: bool, budget: Budget
 ) -> list[int] | None:
     """Numbers of the lines that an address chooses, from 0."""
     if match is not None:
         pattern = _expression(match, extended)
-        if pattern is None or not _affordable(pattern, lines):
+        if pattern is None or not _affordable(pattern, lines, budget):
             return None
         return [number for number, line in enumerate(lines) if pattern.search(line)]
     if first is None:

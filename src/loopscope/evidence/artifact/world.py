@@ -7,6 +7,7 @@ import posixpath
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
+from loopscope.evidence.artifact.budget import Budget
 from loopscope.evidence.artifact.contents import Files, Version, initial
 from loopscope.evidence.artifact.repository import Repository
 from loopscope.evidence.artifact.scope import ArtifactScope
@@ -43,6 +44,10 @@ class World:
     products: dict[str, Product] = field(default_factory=dict)
     """By path; a path that ends with `/` stands for everything below it that has none of its own."""
     builds: int = 0
+    budget: Budget = field(default_factory=Budget)
+    """For computing what programs do to files."""
+    targets: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """By the text of a script which artifact files it shows to write: one file may be run often."""
     _snapshot: Snapshot | None = None
     _working: dict[str, Version] = field(default_factory=dict)
     """The artifact's part of `files.versions`."""
