@@ -129,9 +129,13 @@ def test_an_absurd_amount_says_nothing(tokens: int, usd: str, seconds: float):
     run = imported(Round(("10",)))
     usage = Usage.model_construct(input_uncached=tokens, output=0, cost_usd=Decimal(usd), source="transcript")
     times = Timings(agent_sec=seconds, total_sec=seconds)
-    run.record = run.record.model_copy(update={"usage": usage, "timings": times})
+    claims = run.record.imported.model_copy(update={"claimed_cost_usd": Decimal(usd)})
+    run.record = run.record.model_copy(
+        update={"usage": usage, "timings": times, "imported": claims, "model": "claude-opus-4-7"}
+    )
     found = tabled(run.analysis())
     assert (found.run.tokens, found.run.cost_usd, found.run.agent_sec) == (0 if tokens == 0 else None, None, None)
     frames = study_tables([found], [], {"t": "toy"})
     known = {r["resource"]: r["runs"] for r in frames["resources"].to_dicts() if r["category"] == "overall"}
-    assert known == {"tokens": int(tokens == 0), "cost_usd": 0, "agent_sec": 0, "tool_calls": 1}
+    priced = dict.fromkeys(["tokens", "priced_usd", "priced_full_usd"], int(tokens == 0))
+    assert known == {**priced, "cost_usd": 0, "agent_sec": 0, "tool_calls": 1}

@@ -7,6 +7,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from loopscope.analysis import left
+from loopscope.analysis.prices import claimed_cost, price_of
 from loopscope.analysis.runs import RunAnalysis
 from loopscope.models import Grade, HarnessSupport
 
@@ -95,7 +96,9 @@ DIAGNOSTICS: Mapping[str, Quantity] = {
 }
 RESOURCES: Mapping[str, Quantity] = {
     "tokens": lambda run: amount(run.record.usage.tokens),
-    "cost_usd": lambda run: amount(run.record.usage.cost_usd),
+    "cost_usd": lambda run: amount(claimed_cost(run.record)),
+    "priced_usd": lambda run: price.cached if (price := price_of(run.record)) else None,
+    "priced_full_usd": lambda run: price.full if (price := price_of(run.record)) else None,
     "agent_sec": lambda run: amount(run.record.timings.agent_sec),
     "tool_calls": lambda run: run.evidence.tool_calls,
 }

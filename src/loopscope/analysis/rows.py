@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from loopscope.analysis import left
-from loopscope.analysis.quantities import amount, number
+from loopscope.analysis.quantities import RESOURCES, amount, number
 from loopscope.analysis.runs import CommitRow, RunAnalysis, Scored, ScoreSource
 from loopscope.measures import Episode, Recovery
 from loopscope.models import BuildStatus, Grade, StateScore, VerificationStatus
@@ -45,7 +45,9 @@ def run_row(run: RunAnalysis) -> RunRow:
         rounds_T=run.c3.T,
         duration_sec=amount(record.timings.total_sec),
         agent_sec=amount(record.timings.agent_sec),
-        cost_usd=number(amount(usage.cost_usd)),
+        cost_usd=number(RESOURCES["cost_usd"](run)),
+        priced_usd=number(RESOURCES["priced_usd"](run)),
+        priced_full_usd=number(RESOURCES["priced_full_usd"](run)),
         tokens=amount(usage.tokens),
         usage_source=usage.source,
         tool_calls=evidence.tool_calls,

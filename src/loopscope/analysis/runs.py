@@ -8,6 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from loopscope.analysis.commits import CommitRow, Scored, ScoreSource, commit_rows, final_scored
+from loopscope.analysis.prices import cost_doubt
 from loopscope.evidence.build import renewed_evidence
 from loopscope.measures import C1, C2, C3, EPS, Checkpoint, Flag, c1, c2, c3, diagnostics, extras
 from loopscope.models import RunEvidence, RunRecord, StateScore, TaskFacts
@@ -57,10 +58,10 @@ class RunAnalysis:
 
     @property
     def flags(self) -> list[str]:
-        """Remarks of the measures, sorted, then of the evidence, then on the final score."""
+        """Remarks of the measures, sorted, then of the evidence, then on the final score and the cost."""
         flags: set[Flag] = {*self.c1.flags, *self.c2.flags, *self.c3.flags}
-        doubt = self.final_doubt
-        return [*sorted(flag.value for flag in flags), *self.evidence.warnings, *([doubt] if doubt else [])]
+        doubts = (self.final_doubt, cost_doubt(self.record))
+        return [*sorted(flag.value for flag in flags), *self.evidence.warnings, *filter(None, doubts)]
 
     @property
     def is_reported(self) -> bool:

@@ -63,7 +63,12 @@ class RunRow:
     agent_sec: float | None
     """The agent's own run. [s; 2.3]"""
     cost_usd: float | None
-    """As the agent or its log reports it. [USD; 2.3]"""
+    """As the agent, or an imported run's log, reports it. [USD; 2.3]"""
+    priced_usd: float | None
+    """All tokens at the dated list prices of the run's model (`analysis/prices.yaml`), cached ones at the cache's.
+    [USD; metrics]"""
+    priced_full_usd: float | None
+    """The same with all input at the full price, as the paper counts it. [USD; 2.3]"""
     tokens: int | None
     """All input, cached too, plus output. [count; 2.3]"""
     usage_source: str

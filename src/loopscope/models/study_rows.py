@@ -115,7 +115,7 @@ class ResourceRow:
     category: str
     """The family, or `overall`."""
     resource: str
-    """`tokens`, `cost_usd`, `agent_sec` or `tool_calls`."""
+    """`tokens`, `cost_usd`, `priced_usd`, `priced_full_usd`, `agent_sec` or `tool_calls`."""
     per_task: float | None
     """Mean over rollouts, then over tasks; unknown amounts are left out. [the resource's; 2.3]"""
     total: float | None

@@ -6,6 +6,8 @@ from loopscope.analysis.explain.figures import call, exactly, step, term
 from loopscope.analysis.explain.rows import Told
 from loopscope.analysis.explain.scores import score_told
 from loopscope.analysis.explain.told import ScoreTold, Step
+from loopscope.analysis.prices import Priced, claimed_cost, cost_doubt, price_of
+from loopscope.models import RunRecord
 from loopscope.models.evaluator import Evaluator
 
 
@@ -90,8 +92,6 @@ def usage(told: Told) -> tuple[Step, ...]:
         source = "the log states none" if imported.usage_source == "none" else stated
     timed = "the log has no times" if imported is not None else "record.json has none"
     gaps = f"; not stated: {', '.join(unknown)}" if unknown and used.source != "none" else ""
-    claimed = imported.claimed_cost_usd if imported is not None else None
-    claim = f"; the log claims {exactly(claimed)}" if claimed is not None else ""
     return (
         step(
             "tokens",
@@ -101,7 +101,7 @@ def usage(told: Told) -> tuple[Step, ...]:
             note=source + gaps,
             table="runs",
         ),
-        step("cost_usd", used.cost_usd, "US dollars, as the source says", note=source + claim, table="runs"),
+        *_money(record, source),
         step(
             "agent_sec",
             times.agent_sec,
@@ -116,6 +116,32 @@ def usage(told: Told) -> tuple[Step, ...]:
             note=_of(times.total_sec, timed),
             table="runs",
         ),
+    )
+
+
+def _money(record: RunRecord, source: str) -> tuple[Step, ...]:
+    """What the run is said to have cost, and what its tokens are worth at list prices."""
+    price, doubt = price_of(record), cost_doubt(record)
+    note = f"{source}; {doubt}" if doubt else source
+    return (
+        step("cost_usd", claimed_cost(record), "US dollars, as the source says", note=note, table="runs"),
+        _worth("priced_usd", "tokens at list prices, cached ones at the cache's", price, full=False),
+        _worth("priced_full_usd", "tokens at list prices, all input at the full price", price, full=True),
+    )
+
+
+def _worth(name: str, formula: str, price: Priced | None, *, full: bool) -> Step:
+    if price is None:
+        return step(name, None, formula, note="tokens, model or its list price are not known", table="runs")
+    each = price.undiscounted if full else price.own
+    terms = " + ".join(f"{exactly(one)} * {count}" for one, count in zip(each, price.counts, strict=True))
+    return step(
+        name,
+        price.full if full else price.cached,
+        formula,
+        f"({terms}) / 1000000",
+        note=f"US dollars per million of {price.model}, list of {price.dated}",
+        table="runs",
     )
 
 
