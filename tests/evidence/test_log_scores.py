@@ -225,6 +225,24 @@ def test_without_builds_an_evaluation_of_compiled_code_may_build_and_one_of_a_sc
     assert (found.builds, found.candidates, found.grade) == (0, 1, Grade.CONFIRMED)
 
 
+def test_an_evaluation_that_starts_a_compiler_is_a_build_each_time():
+    echoes, silent = "gcc -O2 solve.c -o bench\nms=10", "ms=10"
+    broken = "solve.c:3:1: error: expected ';' before '}' token"
+    first, second, third = bash("./bench", echoes), bash("./bench", silent), bash("./bench", "Exit code 1\n" + broken)
+    found = last(INITIAL, EDIT, first, second, third, ONE)
+    assert (found.builds, found.build_failures, found.env_failures) == (3, 1, 0)
+    # That it failed to compile shows that it builds, whenever it is run.
+    found = evidence(INITIAL, EDIT, second, third, ONE)
+    assert (found.checkpoints[-1].builds, found.checkpoints[-1].build_failures) == (2, 1)
+    assert [item.status for item in found.builds] == [BuildStatus.SUCCEEDED, BuildStatus.CODE_FAILURE]
+    assert [item.tool for item in found.builds] == ["evaluation", "evaluation"]
+    full = bash("./bench", "Exit code 1\ngcc -O2 solve.c\n/tmp/a.s: error: No space left on device")
+    found = last(INITIAL, EDIT, full, ONE)
+    assert (found.builds, found.build_failures, found.env_failures) == (0, 0, 1)
+    # A build of its own shows that evaluations do not build, whatever they print.
+    assert last(INITIAL, EDIT, build(), first, ONE).builds == 1
+
+
 def test_a_measured_file_is_worth_what_its_last_evaluation_before_the_next_commit_says():
     rule = EVALUATOR.evaluations[2].model_copy(
         update={"program": r"eval\.py", "measures": "out.pt", "made_by": r"train\.py"}

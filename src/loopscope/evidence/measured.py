@@ -6,10 +6,10 @@ import posixpath
 from collections.abc import Iterator, Sequence
 from decimal import Decimal, InvalidOperation
 
-from loopscope.evidence.annotated import echoes_build
 from loopscope.evidence.answers import Answers
 from loopscope.evidence.artifact.scope import ArtifactScope
 from loopscope.evidence.artifact.timeline import StateOf, Timeline
+from loopscope.evidence.selfbuilding import building_commands
 from loopscope.evidence.shell.builds import Outcome
 from loopscope.evidence.shell.evaluations import EvaluationFinding
 from loopscope.evidence.shell.evaluations import EvaluationStatus as Found
@@ -62,6 +62,7 @@ def thread_evaluations(
         for item, (state, _, _) in zip(thread.evaluations, measured, strict=True)
         if state is not None and item.counts and not item.rule.saves
     }
+    building_too = building_commands(thread) if building is None else frozenset[str]()
     answers = Answers(thread.evaluations, [state for state, _, _ in measured], shells)
     for item, (state, certain, reason) in zip(thread.evaluations, measured, strict=True):
         status = _EVALUATED.get(item.status)
@@ -71,7 +72,6 @@ def thread_evaluations(
         why = item.reason
         if status is EvaluationStatus.RESULT and (wrong := answers.wrong(item)):
             status, why = EvaluationStatus.FAILED, wrong
-        echoes = building is None and place not in builds and echoes_build(shells[item.position].text)
         counts = item.counts
         if item.rule.saves:
             # One candidate that was trained and then evaluated is one candidate, and worth what the evaluation says.
@@ -88,7 +88,7 @@ def thread_evaluations(
             reason=f"{why}; {reason}" if reason else why,
             state=state,
             certain=certain,
-            builds=True if place in builds or echoes else building,
+            builds=True if place in builds or item.command in building_too else building,
             counted=counts,
             result_message=item.result_index,
         )

@@ -5,12 +5,14 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
+from loopscope.evidence.artifact.budget import Budget
 from loopscope.evidence.artifact.scope import ArtifactScope, instruction_of, scope_of
 from loopscope.evidence.artifact.timeline import StateChange, Timeline, commit_changes
 from loopscope.evidence.events import CommitSeen, Seen, UnfittedRun
 from loopscope.evidence.measured import builds_itself, thread_evaluations
 from loopscope.evidence.peeking import peeking
 from loopscope.evidence.segments import segments
+from loopscope.evidence.selfbuilding import built_by_evaluations
 from loopscope.evidence.shell.builds import Outcome
 from loopscope.evidence.shell.commit_kinds import CommitKind, classify
 from loopscope.evidence.shell.commit_types import CommitFailure, CommitFinding, Confirmation
@@ -44,7 +46,8 @@ def seen_in_transcript(
     scope = _scope(transcript, editable)
     rules = rules_for(transcript.source.task, instruction_of(transcript), evaluator)
     names = transcript.threads
-    threads = [read_thread(transcript, name, scope, rules) for name in names]
+    budget = Budget()
+    threads = [read_thread(transcript, name, scope, rules, budget) for name in names]
     main = threads[0]
     followed = scope.known
     commits = _commits(main, scope, followed=followed)
@@ -56,8 +59,11 @@ def seen_in_transcript(
     building = builds_itself(main, scope)
     for thread in threads:
         states = followed and thread is main
-        builds += _thread_builds(thread, main.timeline if states else None)
-        evaluations += thread_evaluations(thread, main.timeline if states else None, evaluator, building, shaken)
+        timeline = main.timeline if states else None
+        measured = list(thread_evaluations(thread, timeline, evaluator, building, shaken))
+        made = [*_thread_builds(thread, timeline), *built_by_evaluations(thread, measured)]
+        builds += sorted(made, key=lambda item: (item.at.call, item.at.order))
+        evaluations += measured
     for thread in threads[1:]:
         if places.get(thread.name) is not None:
             commits += _commits(thread, scope, followed=False)

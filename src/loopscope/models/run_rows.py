@@ -333,7 +333,7 @@ class BuildRow:
     order: int
     """Of the command within the call's script."""
     tool: str
-    """`make`, `cargo build`, ...; of a built-in agent's step: its kind."""
+    """`make`, `cargo build`, ...; `evaluation`: one that builds by itself; of a built-in agent's step: its kind."""
     status: str
     """How it ended (`BuildStatus`). [; C.3]"""
     reason: str
