@@ -18,17 +18,16 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from loopscope.evidence.artifact.scope import scope_of
-from loopscope.evidence.artifact.states import Findings, track
+from loopscope.evidence.artifact.scope import instruction_of, scope_of
 from loopscope.evidence.artifact.timeline import Timeline, commit_changes
-from loopscope.evidence.shell.builds import BuildFinding, Outcome, find_builds
-from loopscope.evidence.shell.calls import ShellCall, shell_calls
+from loopscope.evidence.shell.builds import BuildFinding, Outcome
+from loopscope.evidence.shell.calls import ShellCall
 from loopscope.evidence.shell.commit_kinds import classify
-from loopscope.evidence.shell.commits import find_commits
-from loopscope.evidence.shell.evaluations import EvaluationFinding, EvaluationStatus, find_evaluations
+from loopscope.evidence.shell.evaluations import EvaluationFinding, EvaluationStatus
 from loopscope.evidence.shell.rules import Role, names_of, rules_for
+from loopscope.evidence.threads import read_thread
 from loopscope.transcripts import formats
-from loopscope.transcripts.canonical import Role as Speaker
+from loopscope.transcripts.canonical import MAIN
 
 LABELS = Path(__file__).parents[1] / "labels"
 PUBLIC = Path(__file__).parents[3] / "shared/data/trajectories"
@@ -116,13 +115,9 @@ def find(run: str) -> Found:
     for position, call in enumerate(calls):
         where[position] = (call.index, seen[call.index])
         seen[call.index] += 1
-    shells = shell_calls(calls, transcript.source.cwd)
-    scope = scope_of(transcript)
-    instruction = next((item.text for item in transcript.messages if item.role is Speaker.USER), "")
-    rules = rules_for(transcript.source.task, instruction)
-    commits, builds = find_commits(shells), find_builds(shells, scope)
-    evaluations = find_evaluations(shells, rules, builds)
-    timeline = track(calls, shells, scope, Findings(commits, builds, evaluations, rules))
+    rules = rules_for(transcript.source.task, instruction_of(transcript))
+    thread = read_thread(transcript, MAIN, scope_of(transcript), rules)
+    commits, builds, evaluations, timeline = thread.commits, thread.builds, thread.evaluations, thread.timeline
     changed = commit_changes(timeline, [(item.position, item.order) for item in commits if item.happened is not False])
     unknown = (None, None)
     kinds = classify(
@@ -150,7 +145,7 @@ def find(run: str) -> Found:
         ),
         _by_call((where[change.position], change.state) for change in timeline.changes),
         _compiled(timeline, builds),
-        {where[position]: state for position, state in _trainings(shells, timeline, rules_made(rules))},
+        {where[position]: state for position, state in _trainings(thread.shells, timeline, rules_made(rules))},
     )
 
 
