@@ -158,6 +158,28 @@ def test_what_is_no_mapping_or_no_yaml_is_said_so(tmp_path: Path, text: str) -> 
         load_evaluator(tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("metric: seconds", r"e\.yaml: line \d+, column 1: .*'metric' stands there twice; remove one"),
+        ("category: x\n'category': y", "'category' stands there twice"),
+        *[
+            (f"extra: {n}", f"'{n}' is a number that not everybody reads alike")
+            for n in ("1:30", "1_000", "010", "1_0.5")
+        ],
+    ],
+)
+def test_what_a_reader_may_take_for_something_else_is_refused(tmp_path: Path, line: str, said: str) -> None:
+    (tmp_path / "e.yaml").write_text(f"{example()}\n{line}\n")
+    with pytest.raises(EvaluatorError, match=said):
+        load_evaluator(tmp_path / "e.yaml")
+
+
+def test_a_file_that_is_not_there_is_said_with_what_to_do(tmp_path: Path) -> None:
+    with pytest.raises(EvaluatorError, match=r"e\.yaml: cannot be read \(No such file or directory\); name a file"):
+        load_evaluator(tmp_path / "e.yaml")
+
+
 def test_a_linear_formula_with_a_gate_above() -> None:
     found = Evaluator.model_validate(
         {

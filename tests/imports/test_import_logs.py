@@ -325,8 +325,9 @@ def test_nothing_is_left_where_the_disk_refuses_the_first_run(tmp_path: Path, mo
     log = page_log(tmp_path / "one.json")
     with monkeypatch.context() as patched:
         patched.setattr(Path, "write_bytes", full)
-        with pytest.raises(OSError, match="No space"):
+        with pytest.raises(OSError, match="No space") as caught:
             take(tmp_path / "s", log)
+    assert Path(caught.value.filename).parent == tmp_path / "s/runs", "which a full disk does not say itself"
     assert not (tmp_path / "s").exists()
     assert take(tmp_path / "s", log).new == 1
 

@@ -44,7 +44,13 @@ def test_long_names_stay_different() -> None:
 
 
 @pytest.mark.parametrize(
-    ("seed", "number"), [("seed-3", 3), ("7", 7), ("s0", 0), (None, None), ("", None), ("first", None), ("3rd", None)]
+    ("seed", "number"),
+    [("seed-3", 3), ("7", 7), ("s0", 0), (None, None), ("", None), ("first", None), ("3rd", None)]
+    + [
+        (text, None)
+        for text in ("0.5", ".5", "seed-0.5", "-5", "seed--5", "seed=-5", "seed: -5", "1e5", "0x5", "9" * 5000)
+    ]
+    + [("seed_007", 7), ("trial.3", 3), ("run-1-3", 3), ("epoch2seed4", 4)],
 )
 def test_seeds(seed: str | None, number: int | None) -> None:
     assert seed_of(Source("page", seed=seed)) == number

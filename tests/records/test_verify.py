@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import shutil
 from collections.abc import Callable
@@ -165,6 +166,15 @@ def test_a_changed_document_is_not_read(study, file, kind, manner):
         read_model(study / file, kind)
     assert str(caught.value).startswith(f"{study / file}: ")
     assert "\n" not in str(caught.value)
+
+
+def test_a_seal_that_stands_elsewhere_is_told_as_one(study):
+    """Whoever writes a document anew, with its members in another order, leaves a seal that is none."""
+    file = study / RUN / "evidence.json"
+    members = json.loads(file.read_bytes())
+    file.write_text(json.dumps({"seal": members.pop("seal"), **members}))
+    (found,) = [one for one in check(study).findings if one.place == f"{RUN}/evidence.json" and "seal" in one.what]
+    assert found.what.startswith("seal: it was changed after loopscope wrote it")
 
 
 @given(position=st.integers(0, 10_000), change=st.integers(1, 255))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from loopscope.evidence.artifact.budget import Budget
 from loopscope.evidence.artifact.scope import ArtifactScope
 from loopscope.evidence.artifact.states import Findings, track
 from loopscope.evidence.artifact.timeline import Timeline
@@ -33,15 +34,17 @@ class Thread:
     timeline: Timeline
 
 
-def read_thread(transcript: Transcript, name: str, scope: ArtifactScope, rules: Sequence[EvaluationRule]) -> Thread:
-    """Read one thread. `rules` say what evaluates a solution."""
+def read_thread(
+    transcript: Transcript, name: str, scope: ArtifactScope, rules: Sequence[EvaluationRule], budget: Budget
+) -> Thread:
+    """Read one thread. `rules` say what evaluates a solution; `budget` is the run's, which all its threads share."""
     calls = transcript.calls_of(name)
     shells = shell_calls(calls, transcript.source.cwd)
     commits = find_commits(shells)
     builds = find_builds(shells, scope)
     evaluations = find_evaluations(shells, rules, builds, scope)
     unfitted = find_unfitted(shells, rules, builds, evaluations)
-    timeline = track(calls, shells, scope, Findings(commits, builds, [*evaluations, *unfitted], rules))
+    timeline = track(calls, shells, scope, Findings(commits, builds, [*evaluations, *unfitted], rules), budget)
     return Thread(name, calls, shells, commits, builds, evaluations, unfitted, timeline)
 
 

@@ -14,6 +14,13 @@ NAME = re.compile(rf"[A-Za-z0-9][A-Za-z0-9._@+-]{{0,{MOST - 1}}}")
 _SEPARATORS = re.compile(r"[\s/\\:,;|]+")
 _OTHERS = re.compile(r"[^A-Za-z0-9._@+-]+")
 _SEED = re.compile(r"(?:.*[^0-9])?([0-9]{1,9})", re.DOTALL)
+_NO_SEED = re.compile(
+    r"(?:.*[0-9])?[.,][0-9]+"  # 0.5
+    r"|(?:.*[-+=:\s])?-[0-9]+"  # -5, seed=-5; but seed-5
+    r"|(?:.*[^0-9A-Za-z])?[0-9]+[.]?[0-9]*[eExX][-+]?[0-9]+",  # 1e5, 0x5
+    re.DOTALL,
+)
+"""Ends in digits that are a part of another number."""
 
 
 def safe_name(text: str) -> str | None:
@@ -51,6 +58,6 @@ def harness_of(source: Source) -> str:
 
 
 def seed_of(source: Source) -> int | None:
-    """The seed that a log states: the number that its text ends in (`seed-3`)."""
-    found = _SEED.fullmatch(source.seed) if source.seed else None
+    """The seed that a log states: the number that its text ends in (`seed-3`); None without a whole one from 0."""
+    found = _SEED.fullmatch(source.seed) if source.seed and not _NO_SEED.fullmatch(source.seed) else None
     return int(found[1]) if found else None

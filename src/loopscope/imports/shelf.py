@@ -94,6 +94,9 @@ class Shelf:
             write_manifest(folder, {CANONICAL: FileHash(sha256=packed.sha256, size=len(packed.data))})
             self._mark()
             publish_new(folder, target)
+        except OSError as error:
+            error.filename = error.filename or str(target)  # a full disk names no file itself
+            raise
         finally:
             remove_tree(folder)
         self.note(record)

@@ -25,6 +25,7 @@ SCRATCH_PREFIX = ".tmp-"
 _ASIDE = re.compile(rf"{re.escape(SCRATCH_PREFIX)}old-[0-9a-f]{{6}}-(?P<name>.+)", re.DOTALL)
 """A whole directory that stepped aside for its successor; the name it had is its own again should none have come."""
 RESTORE = "restore the file (from an archive: `loopscope study import`), or remove it and run again"
+CHANGED = "seal: it was changed after loopscope wrote it, so its numbers cannot be vouched for"
 
 MAX_DOCUMENT = 64 << 20
 """Bytes; a larger file is no document and not read into memory. What a record says is bounded where it is made
@@ -273,13 +274,13 @@ def parse_model[Model: BaseModel](path: Path, data: bytes, kind: type[Model]) ->
     try:
         model = kind.model_validate_json(body)
     except ValidationError as error:
+        if whole is not True and first_of(error)["loc"] == ("seal",):  # it stands where loopscope writes none
+            raise RecordError(f"{path}: {CHANGED}; {RESTORE}") from None
         newer = any(found["type"] == NEWER_VERSION for found in error.errors(include_url=False))
         remedy = "" if newer else f"; {RESTORE}"
         raise RecordError(f"{path}: {explain(error)}{remedy}") from None
     if whole is False or (whole is None and must_be_sealed(kind, body)):
-        raise RecordError(
-            f"{path}: seal: it was changed after loopscope wrote it, so its numbers cannot be vouched for; {RESTORE}"
-        )
+        raise RecordError(f"{path}: {CHANGED}; {RESTORE}")
     return model
 
 

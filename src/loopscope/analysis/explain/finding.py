@@ -19,6 +19,10 @@ from loopscope.records import RecordError, RunDir, StudyStore
 
 _NAMED = 8
 """Runs or commits that an error lists."""
+_DIGITS = 9
+"""Of a commit's position; what has more is the beginning of an id at most."""
+_SHOWN = 80
+"""Characters that an error repeats of what was typed."""
 
 
 def explain_run(directory: Path, run: str | None = None) -> Explanation:
@@ -90,7 +94,7 @@ def find_checkpoint(told: Explanation, wanted: str) -> CheckpointTold:
         RecordError: none or several fit.
     """
     commits = told.checkpoints or ()
-    if wanted.isascii() and wanted.isdecimal() and int(wanted) < len(commits):
+    if len(wanted) <= _DIGITS and wanted.isascii() and wanted.isdecimal() and int(wanted) < len(commits):
         return commits[int(wanted)]
     fitting = [commit for commit in commits if wanted and commit.sha.startswith(wanted.lower())]
     if len(fitting) == 1:
@@ -98,9 +102,8 @@ def find_checkpoint(told: Explanation, wanted: str) -> CheckpointTold:
     if not commits:
         raise RecordError(f"{told.run_id}: has no commit")
     what = "no commit" if not fitting else f"{len(fitting)} commits"
-    raise RecordError(
-        f"{told.run_id}: {wanted!r} fits {what}; give a position from 0 to {len(commits) - 1}, or more of a commit's id"
-    )
+    remedy = f"give a position from 0 to {len(commits) - 1}, or more of a commit's id"
+    raise RecordError(f"{told.run_id}: {wanted[:_SHOWN]!r} fits {what}; {remedy}")
 
 
 def stale(store: StudyStore, told: Explanation) -> list[str]:

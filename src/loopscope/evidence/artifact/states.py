@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from loopscope.evidence.artifact.budget import Budget
 from loopscope.evidence.artifact.contents import derived, shown_whole
 from loopscope.evidence.artifact.edits import changes, patched_files, refused
 from loopscope.evidence.artifact.effects import effects
@@ -43,7 +44,13 @@ class Findings:
     """By which evaluations were found; they name files that are measured instead of sources."""
 
 
-def track(calls: Sequence[Call], shells: Sequence[ShellCall], scope: ArtifactScope, findings: Findings) -> Timeline:
+def track(
+    calls: Sequence[Call],
+    shells: Sequence[ShellCall],
+    scope: ArtifactScope,
+    findings: Findings,
+    budget: Budget | None = None,
+) -> Timeline:
     """The timeline of one thread.
 
     Args:
@@ -51,8 +58,9 @@ def track(calls: Sequence[Call], shells: Sequence[ShellCall], scope: ArtifactSco
         shells: its shell calls.
         scope: which files are the artifact.
         findings: commits, builds and evaluations of the thread.
+        budget: what may still be computed for the run; None: it has this thread alone.
     """
-    tracker = _Tracker(World(scope), findings)
+    tracker = _Tracker(World(scope, budget=budget or Budget()), findings)
     by_position = {shell.position: shell for shell in shells}
     for position, call in enumerate(calls):
         shell = by_position.get(position)
