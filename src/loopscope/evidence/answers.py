@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from loopscope.evidence.shell.calls import ShellCall
 from loopscope.evidence.shell.evaluations import EvaluationFinding
 from loopscope.evidence.shell.rules import EvaluationRule
+from loopscope.evidence.shell.searching import find_all
 
 START = "s0"
 """The state that a run begins with."""
@@ -45,4 +46,4 @@ class Answers:
         shell, answer = self._shells.get(item.position), item.rule.answer
         if shell is None or answer is None:
             return []
-        return [found["value"] for found in answer.finditer(shell.text) if found["value"] is not None]
+        return [found["value"] for found in find_all(answer, shell.text) if found["value"] is not None]

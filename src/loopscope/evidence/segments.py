@@ -22,7 +22,9 @@ from loopscope.transcripts.canonical import Call, ToolKind
 _MOVES = frozenset(["cp", "mv", "install", "ln", "touch"])
 _REMOVES = frozenset(["rm", "truncate", "patch"])
 _INTERPRETER = re.compile(r"(?:python|pypy|perl|ruby|node)[\d.]*\Z")
-_WRITES = re.compile(r"open\([^)\n]*['\"][wax]|write_text|write_bytes|\.rename\(|shutil\.|os\.remove|writeFile|unlink")
+_WRITES = re.compile(
+    r"open\([^)\n]{0,300}['\"][wax]|write_text|write_bytes|\.rename\(|shutil\.|os\.remove|writeFile|unlink"
+)
 _NAMES_FILE = re.compile(r"['\"]([\w./~-]+\.\w{1,6})['\"]")
 _SED = re.compile(r"s([/|#,@!])((?:(?!\1).)*)\1((?:(?!\1).)*)\1")
 _NOTHING = Artifact()

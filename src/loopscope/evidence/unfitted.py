@@ -12,6 +12,7 @@ from loopscope.evidence.shell.calls import ShellCall
 from loopscope.evidence.shell.commands import SimpleCommand
 from loopscope.evidence.shell.evaluations import EvaluationFinding, unfitted_run
 from loopscope.evidence.shell.rules import EvaluationRule, Role, names_of
+from loopscope.evidence.shell.searching import found
 from loopscope.evidence.shell.wrappers import PROFILERS
 
 _ASKS = re.compile(r"(?:^| )(?:-h|--?help|-V|--version|--list)(?: |$)")
@@ -72,7 +73,7 @@ class _Programs:
     def printed(self, shell: ShellCall) -> bool:
         """Whether a call shows a number that is looked for."""
         wanted = (rule.value for rule in self._rules if rule.role is Role.SCORE and rule.value is not None)
-        return any(value.search(shell.text) for value in wanted)
+        return any(found(value, shell.text) for value in wanted)
 
     def runs(self, command: SimpleCommand) -> bool:
         """Whether a command runs one of the programs, and does not only ask it what it can do."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from loopscope.models.value_types import value_type
 
-_LINE = re.compile(r" *(\d+)(?:→|\t|: )(.*)")
+_LINE = re.compile(r" *([0-9]+)(?:→|\t|: )(.*)")
 _MAX_TEXT = 4 << 20
 
 
@@ -108,7 +108,7 @@ def shown_whole(text: str) -> str | None:
             if line.strip() and not line.lstrip().startswith("<"):
                 return None
             break
-        if int(found[1]) != number:
+        if found[1].lstrip("0") != str(number):  # no int(): it refuses numbers of thousands of digits
             return None
         lines.append(found[2])
     return "\n".join(lines) + "\n" if lines else None

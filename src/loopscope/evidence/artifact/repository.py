@@ -17,6 +17,8 @@ Named = Callable[[str | None], str | None]
 
 _REVISION = re.compile(r"[0-9a-f]{7,40}|master|main|(?:HEAD|@)\S*|stash@\S+|v\d[\w.]*")
 """What surely is no path."""
+_MAX_REVISION = 300
+"""Characters of a revision that is looked for: longer ones name no commit, and int() refuses thousands of digits."""
 
 
 @dataclass
@@ -74,8 +76,8 @@ class Repository:
             at = self.tips[base]
         else:
             at = next((number for number, item in enumerate(self.commits) if _is(item.hash, base)), None)
-        for _ in range(steps):
-            at = self.commits[at].parent if at is not None else None
+        while steps and at is not None:
+            at, steps = self.commits[at].parent, steps - 1
         return at
 
 
@@ -84,13 +86,16 @@ def _is(hash: str | None, name: str) -> bool:
 
 
 def _relative(revision: str) -> tuple[str, int]:
+    """The name that a revision begins with, and how many commits before it are meant."""
     base, steps = revision, 0
+    if len(revision) > _MAX_REVISION:
+        return base, steps
     while base:
         if base.endswith("^"):
             base, steps = base[:-1], steps + 1
-        elif "~" in base and (base.rpartition("~")[2].isdigit() or base.endswith("~")):
+        elif "~" in base and (base.rpartition("~")[2].isdecimal() or base.endswith("~")):
             base, _, count = base.rpartition("~")
-            steps += min(int(count or "1"), 10000)
+            steps += int(count or "1")
         else:
             break
     return base, steps

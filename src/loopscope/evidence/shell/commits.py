@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from loopscope.evidence.shell.calls import ShellCall
 from loopscope.evidence.shell.commands import SimpleCommand
-from loopscope.evidence.shell.commit_types import FAILURES, CommitFailure, CommitFinding, Confirmation
+from loopscope.evidence.shell.commit_lines import CallReading, Lines, Shown
+from loopscope.evidence.shell.commit_types import CommitFailure, CommitFinding, Confirmation
 from loopscope.evidence.shell.git import GitCall, git_call
 from loopscope.evidence.shell.history import Listing, confirm, histories
 from loopscope.evidence.shell.messages import CommitOptions, commit_options, subject
@@ -20,16 +21,6 @@ _MADE = re.compile(r"^\[([^\]\n]{1,200}?) ([0-9a-f]{7,40})\] ?(.*)$", re.MULTILI
 """What git prints when it has committed: `[branch (root-commit) hash] subject`."""
 _COMMITTING = frozenset(["commit", "revert", "cherry-pick", "merge", "am"])
 _SHOWING = frozenset(["cat", "tail", "head", "grep", "sed", "awk", "less", "echo", "printf", "git"])
-
-
-@dataclass(frozen=True, slots=True)
-class _Shown:
-    """A line of git's about a commit that it made."""
-
-    branch: str
-    root: bool
-    hash: str
-    subject: str
 
 
 def find_commits(shells: Sequence[ShellCall]) -> list[CommitFinding]:
@@ -45,13 +36,13 @@ def find_commits(shells: Sequence[ShellCall]) -> list[CommitFinding]:
         if "git" not in (shell.call.command or "") and "[" not in text[:20000]:
             continue
         shown = [
-            _Shown(match[1].split(" ")[0], "(root-commit)" in match[1], match[2], match[3].strip())
+            Shown(match[1].split(" ")[0], "(root-commit)" in match[1], match[2], match[3].strip())
             for match in _MADE.finditer(text)
         ]
-        made = _of_call(shell, shown)
+        made, left = _of_call(shell, shown)
         known.update(item.hash[:7] for item in made if item.hash)
         found += made
-        found += _unread(shell, shown, known)
+        found += _unread(shell, left, known)
     return _with_names(_with_roots(_with_history(found, shells)), shells)
 
 
@@ -89,9 +80,10 @@ _BY_CAUSE = {
 _NO_OPTIONS = CommitOptions(None, False, False, False, False)
 
 
-def _of_call(shell: ShellCall, shown: list[_Shown]) -> list[CommitFinding]:
+def _of_call(shell: ShellCall, shown: Sequence[Shown]) -> tuple[list[CommitFinding], list[Shown]]:
+    """(the commits that a call was told to make, the lines that belong to none of them)."""
     invocations = _invocations(shell)
-    lines = list(shown)
+    lines, call = Lines(shown), CallReading(shell)
     found = []
     for number, (command, git, options) in enumerate(invocations):
         left = len(invocations) - number
@@ -113,30 +105,24 @@ def _of_call(shell: ShellCall, shown: list[_Shown]) -> list[CommitFinding]:
             found.append(_confirmed(base, line))
             # A loop commits more than once.
             while command.loop and left == 1 and lines:
-                found.append(_confirmed(base, lines.pop(0)))
+                found.append(_confirmed(base, lines.first()))
         else:
-            found.append(_unconfirmed(base, shell, command, len(invocations)))
-    shown[:] = lines
-    return found
+            found.append(_unconfirmed(base, call, command, len(invocations)))
+    return found, lines.left()
 
 
-def _take_line(lines: list[_Shown], title: str | None, literal: bool, left: int) -> _Shown | None:
+def _take_line(lines: Lines, title: str | None, literal: bool, left: int) -> Shown | None:
     """The line that belongs to an invocation: the one with its subject, else the next if there is one for each."""
     if title is not None:
-        for line in lines:
-            if _same(line.subject, title):
-                lines.remove(line)
-                return line
+        line = lines.titled(title)
+        if line is not None:
+            return line
     if lines and (title is None or not literal or len(lines) >= left):
-        return lines.pop(0)
+        return lines.first()
     return None
 
 
-def _same(left: str, right: str) -> bool:
-    return " ".join(left.split()) == " ".join(right.split())
-
-
-def _confirmed(base: CommitFinding, line: _Shown) -> CommitFinding:
+def _confirmed(base: CommitFinding, line: Shown) -> CommitFinding:
     return replace(
         base,
         happened=True,
@@ -149,15 +135,15 @@ def _confirmed(base: CommitFinding, line: _Shown) -> CommitFinding:
     )
 
 
-def _unconfirmed(base: CommitFinding, shell: ShellCall, command: SimpleCommand, count: int) -> CommitFinding:
-    text = shell.text if shell.call.background else shell.shown
+def _unconfirmed(base: CommitFinding, call: CallReading, command: SimpleCommand, count: int) -> CommitFinding:
+    shell = call.shell
     if not shell.outputs:
         return replace(base, reason="the call has no result")
-    failure = next((failure for failure, pattern in FAILURES if pattern.search(text)), None)
+    failure = call.failure
     succeeded = shell.succeeded
     if failure in (CommitFailure.OTHER, CommitFailure.NOT_REACHED, CommitFailure.DIRECTORY) and succeeded:
         # Another command of the script may have said so; the commit itself would have failed the call.
-        failure = failure if not _decides(shell, command) else None
+        failure = failure if not call.decides(command) else None
     if failure is CommitFailure.SYNTAX and succeeded is not False:
         failure = None
     unreached = shell.unreached(command)
@@ -168,13 +154,13 @@ def _unconfirmed(base: CommitFinding, shell: ShellCall, command: SimpleCommand, 
         return replace(base, failure=CommitFailure.KILLED, reason=f"the call was killed (exit code {shell.exit_code})")
     if failure is not None and count == 1:
         return replace(base, happened=False, failure=failure, reason=f"its output says so: {failure.value}")
-    if succeeded and _decides(shell, command):
+    if succeeded and call.decides(command):
         return replace(
             base, happened=True, confirmation=Confirmation.EXIT, reason="the call succeeded, which hangs on the commit"
         )
     if failure is not None:
         return replace(base, failure=failure, reason="a failure among several commits of one call")
-    if succeeded is False and command.joined == "&&" and _loud(text, shell):
+    if succeeded is False and command.joined == "&&" and _loud(call.text, shell):
         return replace(
             base, happened=False, failure=CommitFailure.NOT_REACHED, reason="the call failed, and git printed nothing"
         )
@@ -186,26 +172,16 @@ def _loud(text: str, shell: ShellCall) -> bool:
     return not any(flag in (shell.call.command or "") for flag in (" -q", "--quiet", "/dev/null")) and bool(text)
 
 
-def _decides(shell: ShellCall, command: SimpleCommand) -> bool:
-    """Whether the script could not have ended well, had this command failed."""
-    if (command.pipe is not None and not command.pipe.last) or command.background or command.conditional:
-        return False
-    behind = shell.script.commands[command.order + 1 :]
-    return all(item.joined == "&&" or item.substitution or _piped_on(item) for item in behind)
-
-
-def _piped_on(command: SimpleCommand) -> bool:
-    return command.pipe is not None and command.pipe.position > 0
-
-
-def _unread(shell: ShellCall, shown: list[_Shown], known: set[str]) -> list[CommitFinding]:
+def _unread(shell: ShellCall, shown: Sequence[Shown], known: set[str]) -> list[CommitFinding]:
     """Commits that an output shows although no invocation was read: a script or another program made them."""
     commands = shell.script.commands
     if not shown or all(command.program in _SHOWING or not command.words for command in commands):
         return []
+    if _invocations(shell):
+        return []
     found = []
     for line in shown:
-        if line.hash[:7] not in known and not _invocations(shell):
+        if line.hash[:7] not in known:
             known.add(line.hash[:7])
             base = CommitFinding(
                 shell.index, shell.position, -1, "commit", True, Confirmation.OUTPUT, "", None, line.subject
@@ -249,9 +225,10 @@ def _with_history(found: list[CommitFinding], shells: Sequence[ShellCall]) -> li
             taken.add(line.hash[:7])
             listing[item.position, item.order] = line
     result = []
+    chosen = {id(item) for item in wanted}
     for item in found:
         line = listing.get((item.position, item.order))
-        if line is not None and item in wanted:
+        if line is not None and id(item) in chosen:
             item = replace(
                 item,
                 happened=True,

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from functools import cache, lru_cache
 
 import tree_sitter_bash
 from tree_sitter import Language, Parser
 
 from loopscope.evidence.shell.commands import Script, Word
+from loopscope.evidence.shell.limits import Allowance
 from loopscope.evidence.shell.walk import Walk
 
-MAX_CHARACTERS = 1 << 20
-"""Longer command strings are read up to here."""
 _MAX_NESTING = 6
-
 
 _BRACED = re.compile(r"(?<=\{)(\d*(?:\.\.\d*)?)([^\x00-\xff])")
 
@@ -29,13 +28,14 @@ def parse(text: str, cwd: str | None = ".") -> Script:
     """The commands of a command string, in the order in which the shell meets them.
 
     Strings that are given to `bash -c` or `eval`, and heredocs that are fed to a shell, are parsed in turn and take the
-    place of the command that they were given to.
+    place of the command that they were given to. What would cost too much is not read (see limits.py), and the script
+    is said to be broken.
 
     Args:
         text: what the shell was given.
         cwd: where it starts; paths of the result are seen from there. None when unknown.
     """
-    return _parse(text, cwd, {}, 0)
+    return _parse(text, cwd, {}, _Depth(Allowance()))
 
 
 def _safe(text: str, source: bytes) -> bytes:
@@ -53,16 +53,31 @@ def _covered(match: re.Match[str]) -> str:
     return match[1] + "_" * len(match[2].encode("utf-8", "replace"))
 
 
-def _parse(text: str, cwd: str | None, variables: dict[str, Word], depth: int) -> Script:
-    cut = len(text) > MAX_CHARACTERS
-    source = text[:MAX_CHARACTERS].encode("utf-8", "replace")
-    root = _parser().parse(_safe(text[:MAX_CHARACTERS], source)).root_node
+@dataclass(frozen=True, slots=True)
+class _Depth:
+    """What a string stands in."""
 
-    def nested(script: str, where: str | None, known: dict[str, Word]) -> Script:
-        if depth >= _MAX_NESTING:
+    allowance: Allowance
+    scripts: int = 0
+    rounds: int = 1
+
+
+def _parse(text: str, cwd: str | None, variables: dict[str, Word], depth: _Depth) -> Script:
+    allowance = depth.allowance
+    left = max(allowance.characters, 0)
+    # What a script knows is copied for it.
+    allowance.characters -= len(text) + len(variables)
+    taken = text[:left]
+    readable = allowance.parsable(taken)
+    if readable is None:
+        return Script((), None, True)
+    root = _parser().parse(_safe(readable, readable.encode("utf-8", "replace"))).root_node
+
+    def nested(script: str, where: str | None, known: dict[str, Word], rounds: int) -> Script:
+        if depth.scripts >= _MAX_NESTING:
             return Script((), where, True)
-        return _parse(script, where, known, depth + 1)
+        return _parse(script, where, known, _Depth(allowance, depth.scripts + 1, rounds))
 
-    walk = Walk(source, cwd, variables, nested)
+    walk = Walk(taken.encode("utf-8", "replace"), cwd, variables, nested, allowance, depth.rounds)
     walk.run(root)
-    return Script(walk.finish(), walk.cwd, cut or walk.broken or root.has_error)
+    return Script(walk.finish(), walk.cwd, len(text) > left or walk.broken or root.has_error)

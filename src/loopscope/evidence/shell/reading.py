@@ -11,6 +11,7 @@ from tree_sitter import Node
 
 from loopscope.evidence.shell.commands import Script, Word, resolve
 from loopscope.evidence.shell.drafts import Draft, Place
+from loopscope.evidence.shell.limits import Allowance
 from loopscope.evidence.shell.words import WordReader
 from loopscope.evidence.shell.wrappers import STARTERS, unwrap
 
@@ -20,27 +21,36 @@ MAX_DEPTH = 150
 _PLAIN = re.compile(r"[\w./:,+@%~-]+(?:[ \t]+(?!==)[\w./:,+@%~=-]+)*", re.ASCII)
 """A command whose words mean what they look like. Three of four are; their nodes need not be visited one by one."""
 
-Nested = Callable[[str, str | None, dict[str, Word]], Script]
-"""Parses the text that a shell is given, with where it starts and the variables that it knows."""
+Nested = Callable[[str, str | None, dict[str, Word], int], Script]
+"""Parses the text that a shell is given, with where it starts, the variables that it knows, and how often it is run."""
 
 
 class CommandReader(ABC):
     """What is known while a script is walked, and how its commands are read."""
 
-    def __init__(self, source: bytes, cwd: str | None, variables: dict[str, Word], nested: Nested) -> None:
+    def __init__(
+        self,
+        source: bytes,
+        cwd: str | None,
+        variables: dict[str, Word],
+        nested: Nested,
+        allowance: Allowance,
+        rounds: int = 1,
+    ) -> None:
         self._where: tuple[str | None, str | None] = (cwd, None)
         """Present and previous directory."""
         self.broken = False
         self._variables = dict(variables)
         self._nested = nested
+        self._allowance = allowance
         self._drafts: list[Draft] = []
         self._place = Place()
         self._depth = 0
-        self._rounds = 1
+        self._rounds = rounds
         """How often what is being read is run, by the loops around it whose rounds are known."""
         self._pipes = 0
         self._pipe_sizes: dict[int, int] = {}
-        self._reader = WordReader(source, self._variables, self._substitution)
+        self._reader = WordReader(source, self._variables, self._substitution, allowance)
 
     @property
     def cwd(self) -> str | None:
@@ -87,6 +97,7 @@ class CommandReader(ABC):
     def _draft(self, words: list[Word], text: str) -> Draft:
         draft = Draft(words, self.cwd, text, self._place)
         self._drafts.append(draft)
+        self._allowance.commands -= 1
         return draft
 
     def _unwrap(self, draft: Draft) -> None:
@@ -103,7 +114,7 @@ class CommandReader(ABC):
         known = {**self._variables, **dict(draft.assignments)}
         for number, word in enumerate(found.words[:10]):
             known[str(number)] = word
-        script = self._nested(found.script.text, draft.cwd, known)
+        script = self._nested(found.script.text, draft.cwd, known, self._rounds)
         self.broken |= script.broken
         draft.nested = script.commands
         draft.words = []

@@ -4,34 +4,46 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import MutableMapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from loopscope.evidence.shell.commands import Script, SimpleCommand
 from loopscope.evidence.shell.drafts import inside
+from loopscope.evidence.shell.limits import MAX_COMMANDS
 from loopscope.evidence.shell.parse import parse
 from loopscope.evidence.shell.wrappers import SHELLS
 
 _MAX_TEXT = 64 << 10
 _MAX_NESTING = 3
-_MAX_COMMANDS = 5000
 
 
-def expand(script: Script, texts: MutableMapping[str, str], depth: int = 0) -> Script:
+@dataclass(slots=True)
+class _Left:
+    """What the scripts that a script starts, and those that these start, may still come to."""
+
+    started: int = MAX_COMMANDS
+    """How many of them, with all their commands."""
+
+
+def expand(script: Script, texts: MutableMapping[str, str]) -> Script:
     """A script with the commands of the files that it starts.
 
     Args:
         script: what was parsed.
         texts: what is known of files by path; what the script writes is put in.
-        depth: how many scripts this one stands in.
     """
+    return _expand(script, texts, 0, _Left())
+
+
+def _expand(script: Script, texts: MutableMapping[str, str], depth: int, left: _Left) -> Script:
     found: list[SimpleCommand] = []
     grown = False
     for command in script.commands:
         path = _started(command)
         text = texts.get(path) if path is not None else None
-        if path is not None and text is not None and depth < _MAX_NESTING and len(found) < _MAX_COMMANDS:
+        if path is not None and text is not None and depth < _MAX_NESTING and left.started > 0:
             started = replace(command, wrappers=(*command.wrappers, "bash"), file=posixpath.basename(path))
-            nested = expand(parse(text, command.cwd), texts, depth + 1)
+            nested = _expand(parse(text, command.cwd), texts, depth + 1, left)
+            left.started -= 1 + len(nested.commands)
             found += [inside(item, started, 0) for item in nested.commands]
             grown = True
         else:

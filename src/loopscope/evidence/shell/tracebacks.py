@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from loopscope.evidence.artifact.scope import ArtifactScope
 from loopscope.evidence.shell.calls import ShellCall
@@ -28,14 +29,26 @@ def broke_inside(shell: ShellCall, command: SimpleCommand, scope: ArtifactScope)
     """
     if not scope.known or 'File "' not in shell.text:
         return None
-    names = names_of(command)
-    for error, frames in _tracebacks(shell.text):
-        begins = posixpath.splitext(posixpath.basename(frames[0]))[0]
-        if error not in _OUTSIDE and any(begins == posixpath.splitext(name)[0] for name in names):
-            path = command.path(frames[-1])
-            if scope.name(path) is not None:
-                return f"{error} in {posixpath.basename(frames[-1])}"
+    shown = _shown(shell.text)
+    for name in names_of(command):
+        for error, last in shown.get(posixpath.splitext(name)[0], ()):
+            if scope.name(command.path(last)) is not None:
+                return f"{error} in {posixpath.basename(last)}"
     return None
+
+
+@lru_cache(maxsize=8)
+def _shown(text: str) -> dict[str, dict[tuple[str, str], None]]:
+    """By the script in which tracebacks begin, without its ending: (error, file of the last frame) of each, in order.
+
+    Read once for an output, whose call may hold many evaluations.
+    """
+    found: dict[str, dict[tuple[str, str], None]] = {}
+    for error, frames in _tracebacks(text):
+        if error not in _OUTSIDE:
+            begins = posixpath.splitext(posixpath.basename(frames[0]))[0]
+            found.setdefault(begins, {})[error, frames[-1]] = None
+    return found
 
 
 def _tracebacks(text: str) -> Iterator[tuple[str, list[str]]]:

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from loopscope.evidence.shell.calls import Output, ShellCall
 from loopscope.evidence.shell.commands import SimpleCommand
 from loopscope.evidence.shell.rules import EvaluationRule, Role
+from loopscope.evidence.shell.searching import find_all
+from loopscope.evidence.shell.searching import found as found_in
 from loopscope.models.value_types import value_type
 
 
@@ -62,7 +64,7 @@ class ValueLines:
             later: rules of those behind it in the call.
         """
         lines = [line for line in self._of(rule) if line.place not in self._used]
-        waiting = sum(_wants(other, rule, lines) for other in later)
+        waiting = _waiting(rule, later, lines)
         if waiting:
             count = max(len(lines) - waiting, 1) if command.loop else 1
             # A check's line is worth less than a score's, where there are not enough for both.
@@ -86,7 +88,7 @@ class ValueLines:
         found = [line for output in self._shell.outputs for line in _lines(output, rule)]
         end = max(found, key=lambda line: line.place, default=None)
         wrong = rule.failed is not None and any(
-            rule.failed.search(output.text, end.end if end is not None and output is end.output else 0)
+            found_in(rule.failed, output.text, end.end if end is not None and output is end.output else 0)
             for output in self._shell.outputs
             if end is None or output.index >= end.output.index
         )
@@ -100,7 +102,7 @@ class ValueLines:
         first = lines[0]
         begins = [
             line.begin
-            for rule in later
+            for rule in {id(item): item for item in later}.values()
             for line in self._of(rule)
             if line.output is first.output and line.begin > first.begin and line.place not in self._used
         ]
@@ -124,19 +126,19 @@ class ValueLines:
             return False
         if last and not lines:
             return any(
-                rule.failed.search(output.text, self._read.get(output.index, 0)) for output in self._shell.outputs
+                found_in(rule.failed, output.text, self._read.get(output.index, 0)) for output in self._shell.outputs
             )
         if not lines:
-            return bool(rule.failed.search(self._shell.text))
+            return found_in(rule.failed, self._shell.text)
         output, end = lines[-1].output, lines[-1].end
         begin = self._read.get(output.index, 0)
         self._read[output.index] = end
-        return bool(rule.failed.search(output.text, begin, len(output.text) if last else end))
+        return found_in(rule.failed, output.text, begin, len(output.text) if last else end)
 
 
 def _lines(output: Output, rule: EvaluationRule) -> list[_Line]:
     found = []
-    for match in rule.value.finditer(output.text) if rule.value is not None else ():
+    for match in find_all(rule.value, output.text) if rule.value is not None else ():
         if match["value"] is not None:
             begin = output.text.rfind("\n", 0, match.start("value")) + 1
             end = output.text.find("\n", match.end("value"))
@@ -152,11 +154,20 @@ def _index(lines: Sequence[_Line]) -> int | None:
     return lines[0].output.index if lines else None
 
 
+def _waiting(rule: EvaluationRule, later: Sequence[EvaluationRule], lines: Sequence[_Line]) -> int:
+    """How many of some evaluations may have printed one of some lines. Rules are few, evaluations may be many."""
+    numbers: dict[int, int] = {}
+    for item in later:
+        numbers[id(item)] = numbers.get(id(item), 0) + 1
+    rules = {id(item): item for item in later}
+    return sum(number for at, number in numbers.items() if _wants(rules[at], rule, lines))
+
+
 def _wants(other: EvaluationRule, rule: EvaluationRule, lines: Sequence[_Line]) -> bool:
     """Whether an evaluation by another rule may have printed one of some lines."""
     if other is rule:
         return True
-    return other.value is not None and any(other.value.search(line.text) for line in lines)
+    return other.value is not None and any(found_in(other.value, line.text) for line in lines)
 
 
 def _silent(command: SimpleCommand) -> bool:

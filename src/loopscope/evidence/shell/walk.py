@@ -55,7 +55,7 @@ class Walk(CommandReader):
 
     def _statement(self, node: Node) -> list[Draft]:
         """Read a statement. Returns the commands to which a redirection or pipe behind it would apply."""
-        if self._depth > MAX_DEPTH:
+        if self._depth > MAX_DEPTH or self._allowance.commands <= 0:
             self.broken = True
             return []
         self._depth += 1
@@ -197,6 +197,9 @@ class Walk(CommandReader):
         return found
 
     def _redirect(self, node: Node, to: list[Draft]) -> list[Draft]:
+        if not self._allowance.share(len(to)):
+            self.broken = True
+            return to
         if node.type == "heredoc_redirect":
             return self._heredoc(node, to)
         if self._reader.source(node) == "2>&1":  # four of five
@@ -212,9 +215,7 @@ class Walk(CommandReader):
                     target = self._reader.word(child)
                 else:
                     # tree-sitter hangs arguments behind a redirection onto it.
-                    extra = self._reader.word(child)
-                    for draft in to:
-                        draft.words.append(extra)
+                    self._share(self._reader.word(child), to)
             else:
                 operator = child.type
         for draft in to:
@@ -222,6 +223,14 @@ class Walk(CommandReader):
         if operator == "<<<":
             self._again(to)
         return to
+
+    def _share(self, word: Word, to: list[Draft]) -> None:
+        """Note a word for each command of a group."""
+        if not self._allowance.share(len(to)):
+            self.broken = True
+            return
+        for draft in to:
+            draft.words.append(word)
 
     def _heredoc(self, node: Node, to: list[Draft]) -> list[Draft]:
         start = body = None
@@ -249,8 +258,7 @@ class Walk(CommandReader):
             elif child.type == "pipeline":
                 tail = self._pipe(tail, child)
             elif child.type in _WORDS:
-                for draft in to:
-                    draft.words.append(self._reader.word(child))
+                self._share(self._reader.word(child), to)
             elif child.is_named:
                 at = len(self._drafts)
                 tail = self._statement(child)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from tree_sitter import Node
 
 from loopscope.evidence.shell.commands import Word
+from loopscope.evidence.shell.limits import Allowance
 
 Variables = Mapping[str, Word]
 Substitution = Callable[[Node], Word]
@@ -24,12 +25,13 @@ _ANSI_NAMES = dict(zip("abefnrtv\\'\"?", "\a\b\x1b\f\n\r\t\v\\'\"?", strict=True
 class WordReader:
     """Reads words of one script."""
 
-    def __init__(self, source: bytes, variables: Variables, substitution: Substitution) -> None:
+    def __init__(self, source: bytes, variables: Variables, substitution: Substitution, allowance: Allowance) -> None:
         self._source = source
         # Of plain text the places of characters are those of bytes, and nothing need be decoded.
         self._plain = source.decode("ascii") if source.isascii() else None
         self._variables = variables
         self._substitution = substitution
+        self._allowance = allowance
 
     def source(self, node: Node) -> str:
         """The text of a node."""
@@ -127,8 +129,10 @@ class WordReader:
         return found if found is not None else Word(text, False)
 
     def _lookup(self, name: str) -> Word | None:
-        """A variable's value. Arguments that a script was not given are empty."""
+        """A variable's value, where there is room for it. Arguments that a script was not given are empty."""
         found = self._variables.get(name)
+        if found is not None and not self._allowance.expand(len(found.text)):
+            return None
         if found is None and name.isdigit() and name != "0":
             return Word("")
         return found

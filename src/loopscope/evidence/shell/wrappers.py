@@ -54,6 +54,8 @@ _VALUE_OPTIONS: Mapping[str, frozenset[str]] = MappingProxyType(
 STARTERS = frozenset([*_VALUE_OPTIONS, *SHELLS, "eval"])
 """Programs that may start another; all others are left as they are."""
 _SUBCOMMANDS = MappingProxyType({"perf": ("stat", "record", "trace"), "nsys": ("profile", "nvprof"), "rr": ("record",)})
+_MAX_WRAPPERS = 50
+"""More are nobody's, and for each the words are copied."""
 _SHELL_VALUE_OPTIONS = frozenset(["-o", "+o", "-O", "+O", "--rcfile", "--init-file"])
 
 
@@ -78,7 +80,7 @@ def unwrap(words: list[Word], cwd: str | None, stdin: Word | None) -> Unwrapped:
         stdin: text that is fed in, which a bare shell runs.
     """
     found = Unwrapped(words, cwd=cwd)
-    while found.words:
+    while found.words and len(found.wrappers) < _MAX_WRAPPERS:
         name = posixpath.basename(found.words[0].text)
         if name in SHELLS:
             return _shell(found, name, stdin)
