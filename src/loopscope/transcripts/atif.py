@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from loopscope.transcripts import usage
+from loopscope.transcripts.atif_usage import entry_of, prompt_tokens
 from loopscope.transcripts.builder import Builder
 from loopscope.transcripts.canonical import (
     MAIN,
@@ -233,7 +234,7 @@ class _Trajectory:
             return
         extra = table(metrics.get("extra"))
         written = count(extra.get("cache_creation_input_tokens"))
-        entry = _entry(
+        entry = entry_of(
             index, thread, model, metrics, ("prompt_tokens", "completion_tokens", "cached_tokens"), written, time
         )
         if entry.output is None and entry.input_uncached is None:
@@ -245,11 +246,11 @@ class _Trajectory:
         """Steps say when tokens went, totals how many: where they differ, the totals are taken."""
         written = count(table(totals.get("extra")).get("total_cache_creation_input_tokens"))
         names = ("total_prompt_tokens", "total_completion_tokens", "total_cached_tokens")
-        whole = _entry(None, thread, None, totals, names, written, None)
+        whole = entry_of(None, thread, None, totals, names, written, None)
         if thread == MAIN:
             self._cost = money(totals.get("total_cost_usd"))
-        summed = (_prompt(entries), sum(entry.output or 0 for entry in entries))
-        if whole.input_uncached is None or whole.output is None or (_prompt([whole]), whole.output) == summed:
+        summed = (prompt_tokens(entries), sum(entry.output or 0 for entry in entries))
+        if whole.input_uncached is None or whole.output is None or (prompt_tokens([whole]), whole.output) == summed:
             self._entries += entries
             return
         if entries:
@@ -281,26 +282,3 @@ def _fresh(name: str, names: set[str]) -> str:
         fresh = f"{name}-{len(names)}"
     names.add(fresh)
     return fresh
-
-
-def _prompt(entries: list[UsageEntry]) -> int:
-    return sum((e.input_uncached or 0) + (e.cache_read or 0) + (e.cache_write or 0) for e in entries)
-
-
-def _entry(
-    index: int | None,
-    thread: str,
-    model: str | None,
-    metrics: Mapping[str, Any],
-    names: tuple[str, str, str],
-    written: int | None,
-    time: float | None,
-) -> UsageEntry:
-    """Prompt tokens parted into disjoint counts."""
-    prompt, completion, cached = (count(metrics.get(name)) for name in names)
-    uncached = None
-    if prompt is not None:
-        cached = None if cached is None else min(cached, prompt)
-        written = None if written is None else min(written, prompt - (cached or 0))
-        uncached = prompt - (cached or 0) - (written or 0)
-    return UsageEntry(index, thread, model, uncached, cached, written, completion, time=time)
