@@ -6,64 +6,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from loopscope.models import Commit, StateScore, Verification
+from loopscope.models import Commit
 from loopscope.models.tables import CheckpointRow
 from loopscope.report import format as fmt
 from loopscope.report.budget import fair_cuts
 from loopscope.report.format import Cell
 from loopscope.report.inputs import RunFiles
+from loopscope.report.pages.diffs import FileView, changes, cut_files
 from loopscope.report.pages.reconstruction import RECONSTRUCTED, RebuiltView, rebuilt_view
 from loopscope.report.pages.runs import NO_SCORE
+from loopscope.report.pages.verifications import OUTPUT_ROOM, ScoreView, cut_outputs, score_view
 from loopscope.report.text import cut, one_line, visible
 
 MESSAGE_ROOM = 4 << 10
-OUTPUT_ROOM = 4 << 10
-DIFF_READ = 32 << 10
-"""Text of one commit's diff that is read at all."""
 PAGE_DIFFS = 160 << 10
 """Text of all diffs of a page; with a site's other parts this keeps a page small enough to open at once."""
 PAGE_OUTPUTS = 96 << 10
-MAX_FILES = 30
-MAX_METRICS = 12
-
-
-@dataclass(frozen=True)
-class FileView:
-    """One file's change."""
-
-    path: str
-    change: str
-    added: int
-    removed: int
-    text: str
-    note: str
-
-
-@dataclass(frozen=True)
-class VerificationView:
-    """One verification of a state."""
-
-    number: int
-    reward: Cell
-    status: str
-    duration: str
-    alone: bool
-    reason: str
-    metrics: str
-    output: str
-    is_value: bool
-    """Its reward is the state's score."""
-
-
-@dataclass(frozen=True)
-class ScoreView:
-    """A state's score with all its repeats."""
-
-    value: Cell
-    spread: str
-    verifications: tuple[VerificationView, ...]
-    borrowed: str
-    """Run whose equal state was verified instead; empty when it was this run's."""
 
 
 @dataclass(frozen=True)
@@ -141,7 +99,7 @@ def _commit(
     before: float | None,
     files: RunFiles,
 ) -> CommitView:
-    against, shown, note = _diff(row, commit, previous, known, files)
+    against, shown, note = changes(row, commit, previous, known, files)
     state = files.scores.get(commit.state) if commit else None
     change = None if before is None or row.score is None or not row.canonical else row.score - before
     return CommitView(
@@ -232,64 +190,6 @@ def _marks(row: CheckpointRow) -> tuple[tuple[str, str], ...]:
     return tuple(marks)
 
 
-def _diff(
-    row: CheckpointRow, commit: Commit | None, previous: Commit | None, known: dict[str, Commit], files: RunFiles
-) -> tuple[str, tuple[FileView, ...], str]:
-    if commit is None and row.source == "transcript":
-        return "", (), "Known from the transcript alone: an imported run has no repository, so there is no diff."
-    if commit is None:
-        return "", (), "The commit is not in the run's record, so there is no diff."
-    parent = next((known[p] for p in commit.parents if p in known), previous)
-    if parent is None and row.initial:
-        return "", (), "The untouched starting point."
-    found = files.diff(parent.tree if parent else None, commit.tree, DIFF_READ)
-    against = f"against {parent.sha[:10]}" if parent else "against nothing: the first commit"
-    if isinstance(found, str):
-        return against, (), found
-    shown = tuple(
-        FileView(one_line(d.path, 200), d.change, d.added, d.removed, d.text, one_line(d.note, 120))
-        for d in found[:MAX_FILES]
-    )
-    more = len(found) - len(shown)
-    note = f"{fmt.plural(more, 'more file')} not shown." if more > 0 else "" if found else "No file changed."
-    return against, shown, note
-
-
-def score_view(state: StateScore, files: RunFiles) -> ScoreView:
-    """A state's score, its spread and every repeat; the verifier's words for the one that counts and the odd."""
-    best = state.median_verification
-    value = None if state.value is None else float(state.value)
-    rewards = state.rewards
-    spread = ""
-    if len(rewards) > 1:
-        spread = f"{fmt.score(float(rewards[0]))} to {fmt.score(float(rewards[-1]))} in {len(rewards)} repeats"
-    own = files.record is None or state.run_id == files.record.run_id
-    return ScoreView(
-        Cell(fmt.score(value), None if value is not None else "no verification gave a reward"),
-        spread,
-        tuple(_verification(i, v, v is best) for i, v in enumerate(state.verifications, 1)),
-        "" if own else one_line(state.run_id, 120),
-    )
-
-
-def _verification(number: int, v: Verification, counts: bool) -> VerificationView:
-    reward = None if v.reward is None else float(v.reward)
-    metrics = [f"{one_line(k, 40)} {fmt.metric(float(m))}" for k, m in sorted(v.metrics.items())[:MAX_METRICS]]
-    if len(v.metrics) > MAX_METRICS:
-        metrics.append(f"and {len(v.metrics) - MAX_METRICS} more")
-    return VerificationView(
-        number=number,
-        reward=Cell(fmt.score(reward, 4), None if reward is not None else one_line(v.reason or "no reward", 200)),
-        status=v.status.value.replace("_", " "),
-        duration=fmt.seconds(v.duration_sec),
-        alone=v.alone,
-        reason=one_line(v.reason or "", 300),
-        metrics=", ".join(metrics),
-        output=v.output.strip("\n") if counts or v.reward is None else "",
-        is_value=counts,
-    )
-
-
 def _fit(views: Sequence[CommitView]) -> tuple[CommitView, ...]:
     """Cut diffs and verifier output to the page's room, each cut marked in the text."""
     diffs = fair_cuts([sum(len(f.text) for f in v.files) for v in views], PAGE_DIFFS)
@@ -298,20 +198,6 @@ def _fit(views: Sequence[CommitView]) -> tuple[CommitView, ...]:
         PAGE_OUTPUTS,
     )
     return tuple(
-        replace(v, files=_cut_files(v.files, diff), scored=cut_outputs(v.scored, output) if v.scored else None)
+        replace(v, files=cut_files(v.files, diff), scored=cut_outputs(v.scored, output) if v.scored else None)
         for v, diff, output in zip(views, diffs, outputs, strict=True)
     )
-
-
-def _cut_files(files: tuple[FileView, ...], room: int) -> tuple[FileView, ...]:
-    cuts = fair_cuts([len(f.text) for f in files], room)
-    return tuple(replace(f, text=cut(f.text, size)) for f, size in zip(files, cuts, strict=True))
-
-
-def cut_outputs(score: ScoreView, room: int = OUTPUT_ROOM) -> ScoreView:
-    """A score with its verifier output cut to `room` characters in all, the end of each kept."""
-    cuts = fair_cuts([min(len(v.output), OUTPUT_ROOM) for v in score.verifications], room)
-    kept = (
-        replace(v, output=cut(v.output, size, keep="tail")) for v, size in zip(score.verifications, cuts, strict=True)
-    )
-    return replace(score, verifications=tuple(kept))
