@@ -1,0 +1,52 @@
+"""How the harnesses' own tools were used, counted alike for all of them."""
+
+from __future__ import annotations
+
+import pytest
+from made_transcript import transcript
+
+from loopscope.evidence.support import support
+from loopscope.transcripts.canonical import MAIN, Call, Mark, MarkKind, Result
+from loopscope.transcripts.tools import kind_of
+
+PLANS = {
+    "Claude Code": ["TodoWrite", "TaskCreate", "TaskUpdate", "TaskList", "TaskGet", "EnterPlanMode", "ExitPlanMode"],
+    "Codex": ["update_plan"],
+    "OpenCode": ["todowrite", "todoread"],
+    "Kimi Code": ["TodoList", "SetTodoList"],
+}
+OTHERS = ["Bash", "exec_command", "Task", "spawn_agent", "TaskOutput", "TaskStop", "Read", "apply_patch"]
+
+
+def call(number: int, tool: str, *, failed: bool = False, **arguments: str) -> Call:
+    result = Result(number + 1, "no" if failed else "ok", is_error=failed)
+    return Call(number, MAIN, f"c{number}", tool, kind_of(tool), arguments, result)
+
+
+@pytest.mark.parametrize("harness", sorted(PLANS))
+def test_task_and_todo_tools_are_one_class(harness: str):
+    made = [call(2 * number + 1, tool) for number, tool in enumerate([*PLANS[harness], *OTHERS])]
+    found = support(transcript((), more=made))
+    assert found.plan_calls == len(PLANS[harness])
+    assert (found.failed_calls, found.failed_then_changed) == (0, 0)
+
+
+def test_only_a_retry_of_the_same_tool_with_other_arguments_before_a_success_is_a_changed_one():
+    first = call(1, "todowrite", failed=True, todos="a")
+    for after, changed in (
+        ([call(3, "todowrite", todos="b")], 1),
+        ([call(3, "todowrite", todos="a")], 0),
+        ([call(3, "bash", command="ls"), call(5, "todowrite", todos="b")], 0),
+        ([call(3, "bash", failed=True, command="ls"), call(5, "todowrite", todos="b")], 1),
+        ([call(3, "todowrite", failed=True, todos="b"), call(5, "todowrite", todos="c")], 2),
+        ([], 0),
+    ):
+        found = support(transcript((), more=[first, *after]))
+        assert found.failed_then_changed == changed
+        assert found.failed_calls == 1 + sum(one.result is not None and one.result.is_error is True for one in after)
+
+
+def test_compactions_and_resumes_are_counted_by_their_marks():
+    marks = [Mark(1, MAIN, MarkKind.COMPACTION), Mark(3, MAIN, MarkKind.RESUME), Mark(5, MAIN, MarkKind.COMPACTION)]
+    found = support(transcript((), marks=marks))
+    assert (found.compactions, found.resumes, found.subagents, found.background) == (2, 1, 0, 0)
