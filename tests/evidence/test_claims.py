@@ -37,3 +37,11 @@ def test_the_whole_is_claimed_and_not_a_part_or_what_it_came_from(task: str, mes
     assert evaluator is not None
     expected = None if worth is None else evaluator.score(Decimal(worth))
     assert claimed(message, evaluator) == expected
+
+
+def test_a_line_without_end_holds_nothing_up_and_claims_nothing_behind_its_bound() -> None:
+    evaluator = evaluator_for(REGEX, None)
+    assert evaluator is not None
+    endless = "time " * 40_000
+    assert claimed(f"{endless} to 0.37s", evaluator) is None
+    assert claimed(f"{endless}\nto 0.37s", evaluator) == evaluator.score(Decimal("0.37"))

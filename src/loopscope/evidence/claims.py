@@ -6,6 +6,7 @@ import re
 from decimal import Decimal
 from functools import cache
 
+from loopscope.evidence.shell.searching import find_all
 from loopscope.models.evaluator import Evaluator
 
 
@@ -14,7 +15,7 @@ def claimed(message: str, evaluator: Evaluator | None) -> Decimal | None:
     if evaluator is None:
         return None
     for claim in evaluator.claims:
-        found = [match["value"] for match in _compiled(claim.pattern).finditer(message) if match["value"]]
+        found = [match["value"] for match in find_all(_compiled(claim.pattern), message) if match["value"]]
         if not found:
             continue
         try:

@@ -87,3 +87,13 @@ def test_texts_made_to_hold_up_expressions_are_read_at_once() -> None:
         )
     assert sed(known("ab " * 10_000), [r"s/\(a*\)*b.*a.*b.*c/x/"], Budget()).text is None
     assert sed(known("a" * 100_000), ["s/a*a*a*a*b/x/"], Budget()).text is None
+
+
+def test_what_threads_compute_comes_from_one_budget_and_what_it_lacks_is_only_named() -> None:
+    """A thread behind one that spent it all is followed: there is a new state, of a text that nobody knows."""
+    made = calls([write(FILE, "a\n"), bash("sed -i s/a/b/ solve.cu"), bash("sed -i s/b/a/ solve.cu")])
+    shells, scope = shell_calls(made, "/w/app"), ArtifactScope(frozenset([FILE]), "/w/app")
+    budget, found = Budget(cost=10_000), Findings((), (), (), ())
+    first, second = (track(made, shells, scope, found, budget) for _ in range(2))
+    assert [change.state for change in first.changes] == [1, 2, 1], "the text came back"
+    assert [change.state for change in second.changes] == [1, 2, 3]
