@@ -76,7 +76,9 @@ def test_claims_that_are_no_amount_say_nothing(claim: str):
 def test_an_imported_logs_claim_and_the_price_stand_side_by_side_with_a_warning():
     run = MadeRun([Round(("10",))], None, EVALUATOR).analysis()
     assert run.record.imported is not None
-    claims = run.record.imported.model_copy(update={"claimed_cost_usd": Decimal("9999.5")})
+    claims = run.record.imported.model_copy(
+        update={"claimed_cost_usd": Decimal("9999.5"), "usage_completeness": "complete"}
+    )
     usage = USED.model_copy(update={"cost_usd": None})
     told = run.record.model_copy(update={"imported": claims, "usage": usage, "model": "claude-opus-4-7"})
     found = measured(told, run.task, run.evidence, {})
@@ -86,5 +88,9 @@ def test_an_imported_logs_claim_and_the_price_stand_side_by_side_with_a_warning(
     steps = {step.name: step for step in explained_usage(Told(found))}
     assert steps["priced_usd"].terms == "(5 * 1000000 + 0.5 * 2000000 + 6.25 * 400000 + 25 * 100000) / 1000000"
     assert "worth 11 USD" in steps["cost_usd"].note
+    partial = claims.model_copy(update={"usage_completeness": "partial"})
+    partly = run_row(measured(told.model_copy(update={"imported": partial}), run.task, run.evidence, {}))
+    assert (partly.usage_completeness, partly.priced_usd) == ("partial", 11.0)
+    assert not [flag for flag in partly.flags if "said to have cost" in flag]
     before = run_row(run)
     assert before.priced_usd is None and not [flag for flag in before.flags if "said to have cost" in flag]

@@ -99,7 +99,12 @@ def claimed_cost(record: RunRecord) -> Decimal | None:
 
 
 def cost_doubt(record: RunRecord) -> str | None:
-    """That the claimed cost lies far from the list price of the tokens; None where it does not, or one is unknown."""
+    """That the claimed cost lies far from the list price of the tokens; None where it does not, or one is unknown.
+
+    A log that does not count all of its responses' tokens says nothing of what they cost.
+    """
+    if record.imported is not None and record.imported.usage_completeness != "complete":
+        return None
     claim, price = claimed_cost(record), price_of(record)
     if claim is None or price is None or not claim.is_finite() or not 0 <= claim <= _MOST:
         return None

@@ -50,6 +50,7 @@ def run_row(run: RunAnalysis) -> RunRow:
         priced_full_usd=number(RESOURCES["priced_full_usd"](run)),
         tokens=amount(usage.tokens),
         usage_source=usage.source,
+        usage_completeness=record.imported.usage_completeness if record.imported else None,
         tool_calls=evidence.tool_calls,
         c1=number(run.c1.value),
         c2=number(run.c2.value),

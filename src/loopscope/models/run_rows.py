@@ -73,6 +73,9 @@ class RunRow:
     """All input, cached too, plus output. [count; 2.3]"""
     usage_source: str
     """Where the tokens were taken from."""
+    usage_completeness: str | None
+    """Of an imported log: `complete`, `partial` (some responses are not counted: tokens and prices are too low) or
+    `unknown`; None for a run of our own."""
     tool_calls: int | None
     """Interaction steps: tool calls of all threads. [count; 2.3]"""
     c1: float | None
