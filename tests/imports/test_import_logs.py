@@ -332,6 +332,23 @@ def test_nothing_is_left_where_the_disk_refuses_the_first_run(tmp_path: Path, mo
     assert take(tmp_path / "s", log).new == 1
 
 
+def test_a_fault_of_ours_costs_the_log_it_is_met_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read = formats.read
+
+    def faulty(path: Path, format_name: str) -> object:
+        if path.name == "a.json":
+            int("9" * 5000)
+        return read(path, format_name)
+
+    monkeypatch.setattr(formats, "read", faulty)
+    logs = [page_log(tmp_path / f"{name}.json", id=f"{name}23456789abcdef0") for name in "ab"]
+    report = take(tmp_path / "s", *logs)
+    [unread] = report.unread
+    assert (unread.name, report.new) == ("a.json", 1)
+    assert unread.reason.startswith("could not be read: ValueError at imports/intake.py:")
+    assert "report it" in unread.reason
+
+
 def test_a_directory_that_holds_something_else_is_refused(tmp_path: Path) -> None:
     (tmp_path / "home" / "letters").mkdir(parents=True)
     with pytest.raises(StudyError, match="holds something else than a study"):

@@ -10,7 +10,6 @@ import contextlib
 import gc
 import signal
 import sys
-import traceback
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
@@ -21,8 +20,7 @@ from loopscope.analysis.tabled import TabledRun, tabled
 from loopscope.evidence.evaluator import completed, evaluator_for
 from loopscope.models import RunRecord, TaskFacts
 from loopscope.records import RecordError, RunDir, StudyStore
-
-_PACKAGE = Path(__file__).parents[1]
+from loopscope.records.faults import told_fault
 
 
 @dataclass(frozen=True)
@@ -79,22 +77,10 @@ def answer(known: Known, run: RunDir) -> TabledRun | LeftOut:
     except OSError:
         raise
     except Exception as error:  # whatever a log brings our code to, it costs that run alone
-        return LeftOut(_told(run, error), fault=True)
+        return LeftOut(f"{run.path}: could not be analysed: {told_fault(error)}", fault=True)
     finally:
         # What was read of it is not needed again, and hundreds of records are much.
         vars(run).pop("record", None)
-
-
-def _told(run: RunDir, error: Exception) -> str:
-    """A fault of ours in one line: its type and where in our own code it arose, so that it can be reported."""
-    frames = traceback.extract_tb(error.__traceback__)
-    ours = [frame for frame in frames if Path(frame.filename).is_relative_to(_PACKAGE)] or list(frames)
-    file = Path(ours[-1].filename)
-    place = f"{file.relative_to(_PACKAGE) if file.is_relative_to(_PACKAGE) else file.name}:{ours[-1].lineno}"
-    return (
-        f"{run.path}: could not be analysed: {type(error).__name__} at {place}; this is a fault of loopscope: "
-        "please report it with this line"
-    )
 
 
 @contextlib.contextmanager

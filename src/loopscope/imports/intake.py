@@ -13,6 +13,7 @@ from loopscope.imports.shelf import Shelf, check_target, open_shelf
 from loopscope.imports.sources import Log, Unread, find_logs
 from loopscope.models.study_rows import OVERALL
 from loopscope.records import RecordError, StudyError, StudyStore
+from loopscope.records.faults import told_fault
 from loopscope.records.store import run_id_of
 from loopscope.records.tree import spell
 from loopscope.transcripts import formats
@@ -165,6 +166,10 @@ class _Intake:
             self.report.unread[before:] = [Unread(log.name, str(error))]
         except TranscriptError as error:
             self.report.unread.append(Unread(log.name, str(error)))
+        except (OSError, MemoryError, RecordError, StudyError):
+            raise
+        except Exception as error:  # whatever a log brings a reader to, it costs that log alone
+            self.report.unread.append(Unread(log.name, f"could not be read: {told_fault(error)}"))
 
     def finish(self) -> None:
         """Say what is odd about the runs together."""
