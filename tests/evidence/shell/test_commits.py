@@ -207,3 +207,14 @@ def test_what_a_title_tells_in_passing_makes_no_revert(title: str, kind: CommitK
         bash("git commit -m x", "[master abc1230] x"), bash(f"git commit -m '{title}'", f"[m abc1234] {title}")
     )
     assert classify(made, lambda item: True, lambda item: False)[1].kind is kind
+
+
+def test_many_commits_of_one_call_are_each_told_by_their_own_line() -> None:
+    number = 1900
+    command = "\n".join(f'git commit -am "round {at}"' for at in range(number))
+    lines = [f"[master {at:07x}] round {at}" for at in range(number)]
+    made = found(bash(command, "\n".join(reversed(lines)) + "\n" + "x" * 100_000))
+    assert [commit.hash for commit in made] == [f"{at:07x}" for at in range(number)]
+    silent = found(bash(command, "Exit code 1\n" + "hook cd: " * 30_000))
+    assert {commit.confirmation for commit in silent} == {Confirmation.NONE}
+    assert not any(commit.happened for commit in silent)
