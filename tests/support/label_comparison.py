@@ -18,6 +18,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from loopscope.evidence.artifact.budget import Budget
 from loopscope.evidence.artifact.scope import instruction_of, scope_of
 from loopscope.evidence.artifact.timeline import Timeline, commit_changes
 from loopscope.evidence.shell.builds import BuildFinding, Outcome
@@ -116,7 +117,7 @@ def find(run: str) -> Found:
         where[position] = (call.index, seen[call.index])
         seen[call.index] += 1
     rules = rules_for(transcript.source.task, instruction_of(transcript))
-    thread = read_thread(transcript, MAIN, scope_of(transcript), rules)
+    thread = read_thread(transcript, MAIN, scope_of(transcript), rules, Budget())
     commits, builds, evaluations, timeline = thread.commits, thread.builds, thread.evaluations, thread.timeline
     changed = commit_changes(timeline, [(item.position, item.order) for item in commits if item.happened is not False])
     unknown = (None, None)
