@@ -18,19 +18,16 @@ from pathlib import Path
 
 import orjson
 
-from loopscope.evidence.artifact.scope import scope_of
-from loopscope.evidence.artifact.states import Findings, track
+from loopscope.evidence.artifact.budget import Budget
+from loopscope.evidence.artifact.scope import instruction_of, scope_of
 from loopscope.evidence.artifact.timeline import commit_changes
-from loopscope.evidence.shell.builds import find_builds
-from loopscope.evidence.shell.calls import shell_calls
 from loopscope.evidence.shell.commit_kinds import classify
-from loopscope.evidence.shell.commits import find_commits
-from loopscope.evidence.shell.evaluations import find_evaluations
 from loopscope.evidence.shell.parse import parse
 from loopscope.evidence.shell.rules import rules_for, task_rules
 from loopscope.evidence.shell.signatures import signatures
+from loopscope.evidence.threads import read_thread
 from loopscope.transcripts import formats
-from loopscope.transcripts.canonical import Role
+from loopscope.transcripts.canonical import MAIN
 
 PUBLIC = Path(__file__).parents[2] / "shared/data/trajectories"
 MOST_SEC = 0.6
@@ -42,14 +39,9 @@ MOST_GROWTH = 1.15
 def analyse(path: Path) -> int:
     """All findings of one file; how many there are."""
     [transcript] = formats.read(path)
-    calls = transcript.calls_of()
-    shells = shell_calls(calls, transcript.source.cwd)
-    scope = scope_of(transcript)
-    instruction = next((item.text for item in transcript.messages if item.role is Role.USER), "")
-    rules = rules_for(transcript.source.task, instruction)
-    commits, builds = find_commits(shells), find_builds(shells, scope)
-    evaluations = find_evaluations(shells, rules, builds)
-    timeline = track(calls, shells, scope, Findings(commits, builds, evaluations, rules))
+    rules = rules_for(transcript.source.task, instruction_of(transcript))
+    thread = read_thread(transcript, MAIN, scope_of(transcript), rules, Budget())
+    commits, builds, evaluations, timeline = thread.commits, thread.builds, thread.evaluations, thread.timeline
     changed = commit_changes(timeline, [(item.position, item.order) for item in commits if item.happened is not False])
     unknown = (None, None)
     kinds = classify(
