@@ -11,6 +11,7 @@ from loopscope.evidence.artifact.budget import Budget
 from loopscope.evidence.artifact.contents import derived, shown_whole
 from loopscope.evidence.artifact.edits import changes, patched_files, refused
 from loopscope.evidence.artifact.effects import effects
+from loopscope.evidence.artifact.measuring import FAILED, measured_file, measured_state
 from loopscope.evidence.artifact.products import outputs
 from loopscope.evidence.artifact.repository import covers_all, paths_of, restored
 from loopscope.evidence.artifact.scope import ArtifactScope
@@ -27,7 +28,6 @@ from loopscope.evidence.shell.reached import hangs_on
 from loopscope.evidence.shell.rules import EvaluationRule, names_of
 from loopscope.transcripts.canonical import Call, ToolKind
 
-_FAILED = (Outcome.CODE_FAILURE, Outcome.ENVIRONMENT_FAILURE, Outcome.NOT_RUN)
 _NO_GIT = re.compile(
     r"^(?:error|fatal): (?:pathspec|not a git|unable|Your local changes|invalid reference)", re.MULTILINE
 )
@@ -87,7 +87,7 @@ class _Tracker:
         self._builds = {(item.position, item.order): item for item in self.findings.builds}
         self._failed: dict[int, list[int]] = {}
         for build in self.findings.builds:
-            if build.outcome in _FAILED:
+            if build.outcome in FAILED:
                 self._failed.setdefault(build.position, []).append(build.order)
         self._evaluations = {(item.position, item.order): item for item in self.findings.evaluations}
         self._measured = [rule for rule in self.findings.rules if rule.measures and rule.made_by]
@@ -177,7 +177,7 @@ class _Tracker:
             build = next(
                 (item for order in range(command.order) if (item := self._builds.get((shell.position, order)))), None
             )
-            return build is None or build.outcome not in _FAILED
+            return build is None or build.outcome not in FAILED
         return False
 
     def _git(self, shell: ShellCall, command: SimpleCommand, git: GitCall) -> None:
@@ -248,7 +248,7 @@ class _Tracker:
     def _build(self, shell: ShellCall, command: SimpleCommand, build: BuildFinding) -> None:
         place, world = (shell.position, command.order), self.world
         present = world.snapshot()
-        failed = build.outcome in _FAILED
+        failed = build.outcome in FAILED
         flags, known = told(shell, command, build, world)
         state = flagged(present, flags)
         certain = known and build.outcome is not Outcome.NOT_RUN
@@ -264,12 +264,9 @@ class _Tracker:
         """A program that makes the file that evaluations measure, as a training run does."""
         for rule in self._measured:
             made = any(rule.made_by is not None and rule.made_by.fullmatch(name) for name in names_of(command))
-            path = self._measures(rule, command)
+            path = measured_file(self.world, rule, command)
             if made and path is not None:
                 self.world.built(path, shell.index, certain=shell.succeeded is not False)
-
-    def _measures(self, rule: EvaluationRule, command: SimpleCommand) -> str | None:
-        return resolve(self.world.scope.root or command.cwd, rule.measures) if rule.measures else None
 
     def _unmeasured(self, shell: ShellCall, command: SimpleCommand) -> None:
         place = (shell.position, command.order)
@@ -281,38 +278,7 @@ class _Tracker:
 
     def _evaluate(self, shell: ShellCall, command: SimpleCommand, evaluation: EvaluationFinding) -> None:
         place, world = (shell.position, command.order), self.world
-        present = world.snapshot()
-        snapshot: Snapshot | None = present
-        certain, reason = True, "it reads the sources as they are"
-        path = self._measures(evaluation.rule, command) or self._binary(command, evaluation)
-        if place in self._builds:
-            build = self._builds[place]
-            flags, certain = told(shell, command, build, world)
-            snapshot = flagged(present, flags)
-            reason = f"it builds and runs the sources as they are{in_words(snapshot)}"
-            if build.outcome in _FAILED:
-                snapshot, reason = None, "its build failed"
-            elif build.signature == UP_TO_DATE:
-                made = [world.product(item) for item in outputs(shell, command, build)]
-                if made and made[0] is not None and made[0].snapshot != snapshot:
-                    snapshot, certain = made[0].snapshot, False
-                    reason = f"nothing was compiled; what it ran was built in message {made[0].index}"
-        elif path is not None:
-            product = world.product(path)
-            if product is None:
-                snapshot, certain, reason = (), False, f"nothing was seen to build {posixpath.basename(path)}"
-            else:
-                snapshot, certain = product.snapshot, product.certain
-                reason = f"{posixpath.basename(path)} was built in message {product.index}{in_words(snapshot)}"
-                if snapshot is None:
-                    reason = f"{posixpath.basename(path)} was put in its place from elsewhere"
+        snapshot, certain, reason = measured_state(world, shell, command, evaluation, self._builds.get(place))
         if command.loop and any(change.place[0] == shell.position for change in self.changes):
             certain, reason = False, f"{reason}; the call changes the artifact in a loop"
-        self.evaluations.append(RawState(shell.index, place, snapshot, present, certain, reason))
-
-    def _binary(self, command: SimpleCommand, evaluation: EvaluationFinding) -> str | None:
-        """The compiled program that an evaluation runs; None for a script."""
-        name = names_of(command)[0]
-        if name.endswith((".py", ".sh", ".js", ".rb", ".pl")) or " " in name:
-            return None
-        return evaluation.program
+        self.evaluations.append(RawState(shell.index, place, snapshot, world.snapshot(), certain, reason))
