@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from loopscope.cli.console import Bars, out, print_json, require_run_extra, verb
+from loopscope.cli.console import Bars, Exit, out, print_json, require_run_extra, verb
 from loopscope.cli.running import Json, run_held
 from loopscope.cli.tables import leaderboard
 
