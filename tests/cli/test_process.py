@@ -14,9 +14,13 @@ from cli_study import error_line, scripted, write_study
 from toy_study import START
 
 START_CODE = "from loopscope.command import main; main()"
-IGNORING = (
-    "import os, signal, sys; signal.signal(int(sys.argv[1]), signal.SIG_IGN); os.execv(sys.argv[2], sys.argv[2:])"
-)
+BEGINNING = """
+import os, signal, sys
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # the tests themselves may run under nohup
+if sys.argv[1]:
+    signal.signal(int(sys.argv[1]), signal.SIG_IGN)
+os.execv(sys.argv[2], sys.argv[2:])
+"""
 EARLY = """
 import os, signal, sys
 class Loading:  # while the verbs are loaded
@@ -36,9 +40,9 @@ def start(tmp_path):
     }
 
     def begin(*args: str, ignored: int | None = None, code: str = START_CODE) -> subprocess.Popen[str]:
-        pipe, argv = subprocess.PIPE, [sys.executable, "-c", code, *args]
-        if ignored is not None:  # as `nohup` and a shell's `&` have it
-            argv = [sys.executable, "-c", IGNORING, str(int(ignored)), *argv]
+        # `ignored` as `nohup` and a shell's `&` have it.
+        first = "" if ignored is None else str(int(ignored))
+        pipe, argv = subprocess.PIPE, [sys.executable, "-c", BEGINNING, first, sys.executable, "-c", code, *args]
         return subprocess.Popen(argv, cwd=tmp_path, env=env, stdout=pipe, stderr=pipe, text=True)
 
     return begin

@@ -129,7 +129,7 @@ def test_import_killed_at_any_moment_is_done_again(done):
     into = done.home / "fs" / "copy"
     argv = ["study", "import", str(archive), "--into", str(into)]
     landed = 0
-    for blow in blows(6, 15, ("rename", "fsync", "open", "any", "mkdir")):
+    for blow in blows(6, 8, ("rename", "fsync", "open", "any", "mkdir")):
         start = done.start(*argv, blow=blow, study=into)
         landed += start.code == -9
         again = done.start(*argv, study=into)
