@@ -58,6 +58,7 @@ def _run(place: Path, user: str, study: str, *, long: bool) -> None:
     env = {"PATH": os.environ["PATH"], "LOOPSCOPE_CACHE": str(cache), "LANG": "C.UTF-8", "HOME": str(place)}
     env["PYTHONPATH"] = os.pathsep.join(p for p in sys.path if p)
     env["PYTHONDONTWRITEBYTECODE"] = "1"
+    env |= {name: os.environ[name] for name in ("HOSTILE_ONLY",) if name in os.environ}
     with (place.parent / f"{place.name}.log").open("wb") as log:
         subprocess.run(argv, env=env, stdout=log, stderr=log, check=False)
     (place.parent / f"{place.name}.log").replace(place / "arena.log")
