@@ -108,6 +108,35 @@ def test_a_packed_bomb_is_left_out(work, tmp_path, monkeypatch):
     assert "pack left out" in report.notes[0]
 
 
+def test_what_there_is_too_much_of_is_told_first(work, tmp_path, monkeypatch):
+    """A worse commit may be named by the one reflog, or lie in the one pack, that is not read."""
+    for name, most in (("MAX_LOGS", 3), ("MAX_PACKS", 1), ("MAX_LOG", 1 << 20), ("MAX_PACK", 1 << 21)):
+        monkeypatch.setattr(room, name, most)
+    for number in range(2):
+        work.write("a.py", str(number))
+        work.commit(f"commit {number}")
+        work.git("repack", "-q", "-d")
+    dot = work.path / ".git"
+    for number in range(5):
+        (dot / f"logs/refs/heads/{number}").write_bytes((dot / "logs/HEAD").read_bytes())
+    (dot / "logs/refs/heads/huge").write_bytes(bytes((1 << 20) + 1))
+    (dot / "packed-refs").write_bytes(b"#" * ((1 << 20) + 1))
+    (dot / "objects/11").mkdir(exist_ok=True)
+    (dot / "objects/11" / ("22" * 19)).write_bytes(bytes((2 << 20) + 1))
+    (dot / "objects/11" / ("33" * 19)).write_bytes(b"damaged")
+    report = salvage(work.tar(tmp_path / "w.tar"), tmp_path / "clean")
+    assert {note.partition(" left out")[0] for note in report.notes[:-1]} == {
+        "4 reflogs beyond the first 3",
+        "1 reflogs of more than 1 MiB",
+        "1 packs beyond the first 1",
+        "1 lists of refs of more than 1 MiB",
+        "1 objects of more than 2 MiB",
+    }
+    assert report.notes[-1].startswith(f"object 11{'33' * 19} left out: ")
+    assert len(list((tmp_path / "clean/logs").rglob("*"))) >= 3
+    assert len(list((tmp_path / "clean/objects/pack").glob("*.pack"))) >= 1
+
+
 def test_a_forged_index_is_not_used(work, tmp_path):
     work.write("a.py", "0")
     work.commit("base")

@@ -11,6 +11,7 @@ import contextlib
 import hashlib
 import re
 import zlib
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -65,7 +66,7 @@ class _Budget:
 
 def salvage(workspace: Path, target: Path) -> Salvage:
     """Write a clean bare repository to the new directory `target` from the `.git` inside a workspace archive."""
-    report, budget = Salvage(), _Budget()
+    report, budget, unread = Salvage(), _Budget(), Counter[str]()
     refs: dict[bytes, bytes] = {}
     head = b"ref: refs/heads/main"
     with open_tar(workspace) as archive:
@@ -75,30 +76,51 @@ def salvage(workspace: Path, target: Path) -> Salvage:
                 if path == b".git" and not member.isdir():
                     report.notes.append(".git is no directory (a link or a pointer file); it was not followed")
                 continue
-            if not member.isreg() or member.size > MAX_PACK:
+            if not member.isreg():
                 continue
             name = path.removeprefix(b".git/")
+            if what := _too_much(name, member.size, budget):
+                unread[what] += 1
+                continue
             stream = archive.extractfile(member)
             if stream is None:
                 continue
             if name == b"HEAD":
                 report.found = True
                 head = stream.read(1024).strip()
-            elif name == b"packed-refs" and member.size <= MAX_LOG:
+            elif name == b"packed-refs":
                 refs = _packed_refs(stream.read()) | refs
             elif is_ref(name) and member.size < 1024:
                 refs[name] = stream.read().strip()
-            elif name.startswith(b"logs/") and member.size <= MAX_LOG and budget.logs:
-                budget.logs -= _keep_log(name, stream.read(), target)
+            elif _is_log(name):
+                budget.logs -= 1
+                _keep_log(name, stream.read(), target)
             elif match := _LOOSE.fullmatch(name):
                 _keep_loose(match, stream.read(), target, budget, report)
-            elif (match := _PACK.fullmatch(name)) and budget.packs:
+            elif match := _PACK.fullmatch(name):
                 budget.packs -= 1
                 _keep_pack(match[1].decode(), stream.read(), target, budget, report)
+    # Before all else: of many notes only the first are recorded.
+    report.notes[:0] = [f"{count:,} {what} left out; the workspace has them" for what, count in unread.items()]
     if report.found:
         _write_refs(target, head, refs)
         _pack(target)
     return report
+
+
+def _too_much(name: bytes, size: int, budget: _Budget) -> str | None:
+    """What a file is that would be kept, were there fewer of its kind or it smaller; None for every other."""
+    for is_kind, kind, most, left in (
+        (_is_log(name), "reflogs", MAX_LOG, budget.logs),
+        (_PACK.fullmatch(name), "packs", MAX_PACK, budget.packs),
+        (_LOOSE.fullmatch(name), "objects", MAX_PACK, 1),
+        (name == b"packed-refs", "lists of refs", MAX_LOG, 1),
+    ):
+        if is_kind and size > most:
+            return f"{kind} of more than {most >> 20} MiB"
+        if is_kind and not left:
+            return f"{kind} beyond the first {MAX_LOGS if kind == 'reflogs' else MAX_PACKS:,}"
+    return None
 
 
 def is_ref(name: bytes) -> bool:
@@ -111,14 +133,15 @@ def _write(path: Path, data: bytes) -> None:
     path.write_bytes(data)
 
 
-def _keep_log(name: bytes, data: bytes, target: Path) -> bool:
-    """A reflog: HEAD's, a ref's, or the stash's; whether it is one. Held to names of refs, so none can climb out."""
+def _is_log(name: bytes) -> bool:
+    """A reflog: HEAD's, a ref's, or the stash's. Held to names of refs, so none can climb out."""
     ref = name.removeprefix(b"logs/")
-    is_log = ref == b"HEAD" or is_ref(ref)
-    if is_log:
-        with contextlib.suppress(FileExistsError, NotADirectoryError, IsADirectoryError):  # a forged archive
-            _write(target / name.decode("ascii"), data)
-    return is_log
+    return ref != name and (ref == b"HEAD" or is_ref(ref))
+
+
+def _keep_log(name: bytes, data: bytes, target: Path) -> None:
+    with contextlib.suppress(FileExistsError, NotADirectoryError, IsADirectoryError):  # a forged archive
+        _write(target / name.decode("ascii"), data)
 
 
 def _packed_refs(data: bytes) -> dict[bytes, bytes]:
