@@ -80,6 +80,15 @@ def plan(tmp_path, text, directory="out"):
         (GOOD + "environment: {memory_mb: 1}\n", "environment.memory_mb: 1 MiB are too little"),
         (GOOD + "environment: {kwargs: {shm_mb: -1}}\n", "environment.kwargs: shm_mb: -1 does not fit"),
         (GOOD + "environment: {kwargs: {pids_limit: 99999999999}}\n", "environment.kwargs: pids_limit: 99999999999 is"),
+        (
+            GOOD + "environment: {kwargs: {export_on_stop: {path: /app, file: /x, max_bytes: 1}}}\n",
+            "environment.kwargs: export_on_stop: loopscope sets it for each rollout itself; remove it",
+        ),
+        (
+            GOOD
+            + "environment: {type: 'loopscope.sandbox.environment:LocalEnvironment', kwargs: {export_on_stop: {}}}\n",
+            "environment.kwargs: export_on_stop: loopscope sets it",
+        ),
         (GOOD + "environment: {kwargs: {storage: 0}}\n", "environment.kwargs: storage: 0 does not fit"),
         (GOOD.replace("addition_chains", "adition_chains"), "did you mean addition_chains"),
         (GOOD.replace("addition_chains", "./nowhere"), "no built-in task and no directory"),

@@ -17,7 +17,8 @@ from loopscope.engine.jobs import environment_config
 from loopscope.engine.lock import lock_dir
 from loopscope.models import AgentSpec, EnvironmentSpec, StudySpec
 from loopscope.records import StudyError
-from loopscope.sandbox.options import check_resources
+from loopscope.sandbox.environment import LocalEnvironment
+from loopscope.sandbox.options import INTERNAL, check_resources
 from loopscope.sandbox.rootfs import SYSTEM_PATH
 
 
@@ -91,6 +92,8 @@ def _environment(where: str, spec: EnvironmentSpec) -> None:
     except Exception as error:  # whatever a stranger's module does when it is imported
         remedy = "; install its package, or put its folder on PYTHONPATH" if ":" in spec.type else ""
         raise StudyError(f"{where}.type: {_one_line(error)}{remedy}") from None
+    if issubclass(found, LocalEnvironment) and (ours := INTERNAL & spec.kwargs.keys()):
+        raise StudyError(f"{where}.kwargs: {min(ours)}: loopscope sets it for each rollout itself; remove it")
     try:
         found.parse_options(spec.kwargs)
     except ValueError as error:

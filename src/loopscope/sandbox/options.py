@@ -18,6 +18,9 @@ from loopscope.sandbox.limits import DEFAULT_PIDS, MIN_PIDS, Strength
 MIN_MEMORY_MB = 32
 """A shell, a python and a git at once; with less they are killed while they start."""
 
+INTERNAL = frozenset({"export_on_stop"})
+"""Options that the engine sets for a rollout; a study file that names one is refused."""
+
 _MANY = 1 << 20
 """Processes at most where the kernel's own bound cannot be read."""
 
@@ -85,8 +88,9 @@ def _instead(name: str) -> str:
         return f"write it as `environment.{name}`, beside `kwargs`"
     if name == "storage_mb":
         return "it is the task's: write it into task.toml under [environment]"
-    close = difflib.get_close_matches(name, LocalOptions.model_fields, n=2, cutoff=0.6)
-    return f"did you mean {' or '.join(close or sorted(LocalOptions.model_fields))}?"
+    offered = sorted(LocalOptions.model_fields.keys() - INTERNAL)
+    close = difflib.get_close_matches(name, offered, n=2, cutoff=0.6)
+    return f"did you mean {' or '.join(close or offered)}?"
 
 
 def check_resources(
