@@ -10,7 +10,8 @@
 | `components(scores, categories)` | `Components`: task, seed, verification variance |
 | `noise_dips`, `confidence_of_dip`, `pooled_sd` | dips that noise alone would make, how sure one is |
 | `missing_bounds`, `missing_bounds_of_difference`, `range_bounds`, `rank_range` | what missing scores could change |
-| `plan_of(panel, a, b)` -> `power_of(plan)` | `Power`: detectable difference; seeds or tasks that halve it, the price |
+| `plan_of(panel, a, b)` -> `power_of(plan)` | `Power`: detectable difference; seeds or tasks that halve it |
+| `to_find(plan, effect)`, `obstacle(plan, alpha)` | `Finding`: its chance, what it takes; why nothing is found |
 | `sign_flips`, `label_shuffles`, `sign_test`, `adjusted` | the tests and corrections alone |
 
 Pure and seeded: the same numbers in, the same out. Floats here, unlike the measures themselves, whose exact values they
@@ -41,7 +42,17 @@ from loopscope.measures.uncertainty.missing import (
 from loopscope.measures.uncertainty.multiplicity import Correction, adjusted
 from loopscope.measures.uncertainty.panel import Panel, Run, panel
 from loopscope.measures.uncertainty.permutation import Signs, TestResult, label_shuffles, sign_flips, sign_test
-from loopscope.measures.uncertainty.power import Change, Plan, Power, plan_of, power_of
+from loopscope.measures.uncertainty.power import (
+    Change,
+    Finding,
+    Plan,
+    Power,
+    obstacle,
+    plan_of,
+    pooled,
+    power_of,
+    to_find,
+)
 from loopscope.measures.uncertainty.rankings import (
     Ranking,
     Stability,
@@ -70,6 +81,7 @@ __all__ = [
     "Draws",
     "Effect",
     "Estimator",
+    "Finding",
     "Interval",
     "Method",
     "MissingBounds",
@@ -97,11 +109,13 @@ __all__ = [
     "missing_bounds",
     "missing_bounds_of_difference",
     "noise_dips",
+    "obstacle",
     "over_best",
     "over_seeds",
     "over_tasks",
     "panel",
     "plan_of",
+    "pooled",
     "pooled_sd",
     "power_of",
     "range_bounds",
@@ -110,6 +124,7 @@ __all__ = [
     "resample",
     "sign_flips",
     "sign_test",
+    "to_find",
     "verdict",
     "without_category",
 ]
