@@ -10,9 +10,12 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+import yaml
 from harbor.models.task.config import TaskConfig
 from toy_study import run, write_task
+from typer.testing import CliRunner
 
+from loopscope.cli import app
 from loopscope.engine import needs
 from loopscope.engine.events import Event, silent
 from loopscope.engine.kinds import EndingKind, kind_of
@@ -91,6 +94,30 @@ def test_a_unit_that_the_disk_has_no_room_for_waits_and_the_others_are_done(stud
     assert plan.store.run("toy__nop__s1").score("final").value == Decimal("0.1")
     states = {unit.run_id: (unit.state, unit.tries) for unit in study_status(plan.store.path).units}
     assert states["vast__nop__s1"] == (UnitState.WAITING, 0)
+
+
+@pytest.mark.sandbox
+@pytest.mark.parametrize("verb", ["run", "score"])
+def test_what_is_done_and_what_waits_is_told_before_the_room_that_lacks(tmp_path, monkeypatch, verb):
+    """Of rollouts, and of verifications, which find it out in the middle."""
+    tasks = [small_task(tmp_path / "toy", 64), small_task(tmp_path / "vast", 1 << 30)]
+    spec = {
+        "name": "s",
+        "tasks": [str(task) for task in tasks[: 2 if verb == "run" else 1]],
+        "agents": ["nop"],
+        "seeds": 1,
+    }
+    (tmp_path / "study.yaml").write_text(yaml.safe_dump(spec))
+    monkeypatch.setenv("LOOPSCOPE_LOCK_DIR", str(tmp_path))
+    if verb == "score":
+        assert CliRunner().invoke(app, ["run", str(tmp_path), "--no-score"]).exit_code == 0
+        monkeypatch.setattr(needs.shutil, "disk_usage", lambda _: SimpleNamespace(free=10**7))
+    done = CliRunner().invoke(app, [verb, str(tmp_path)])
+    assert done.exit_code == 1, done.stderr
+    said, reason = " ".join(done.stderr.split()).split(" error: ")  # long lines are folded
+    told = {"run": "1 done, 1 waiting (vast__nop__s1); 1 of 1 states scored", "score": "1 done; 0 of 1 states scored"}
+    assert said.endswith(f"so far: rollouts: {told[verb]}; `loopscope status {tmp_path}` lists them")
+    assert "make room" in reason
 
 
 @pytest.mark.parametrize(("free_gb", "mb"), [(100, 10240), (20, 4096), (10, 1024), (1, 1024)])

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from loopscope.records import StudyStore
 
 _OF_A_DISK = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO})
+_NAMED = 5
+"""Waiting rollouts that are named; `status` names all."""
 Study = Annotated[Path, typer.Argument(help="A directory with study.yaml, or a study file.", show_default=False)]
 Out = Annotated[Path | None, typer.Option("--out", help="Directory of the study's results.", show_default=False)]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON on standard output.")]
@@ -57,7 +59,8 @@ def run_held(
                 err.print(plain(line))
             raise
         _tell_notes(plan)
-        result = asyncio.run(run_study(plan, _shown_on(bars), score=score), loop_factory=polling_loop)
+        with _short_of_room(store):
+            result = asyncio.run(run_study(plan, _shown_on(bars), score=score), loop_factory=polling_loop)
     failed = failed_rollouts(store, [run.run_id for run in plan.runs])
     return RunSummary(
         study=plan.spec.name,
@@ -95,6 +98,35 @@ def _shown_on(bars: Bars) -> Callable[[Event], None]:
         bars.update(event.phase.value, event.done, event.total, event.message, problem=event.problem)
 
     return notify
+
+
+@contextlib.contextmanager
+def _short_of_room(store: StudyStore) -> Iterator[None]:
+    """A study that stops for want of room says before the reason what is done and what waits."""
+    try:
+        yield
+    except Exception as error:
+        if any(getattr(leaf, "midway", False) for leaf in leaves(error)):
+            _tell_what_stands(store)
+        raise
+
+
+def _tell_what_stands(store: StudyStore) -> None:
+    from loopscope.engine.status import UnitState, study_status
+    from loopscope.records import RecordError, StudyError
+
+    try:
+        found = study_status(store.path)
+    except (RecordError, StudyError):  # stopped before anything was kept: nothing is to be told
+        return
+    units = (UnitState.DONE, UnitState.FAILED, UnitState.INVALID, UnitState.WAITING)
+    counts = ", ".join(f"{found.counts[state]} {state}" for state in units if found.counts[state])
+    waiting = [unit.run_id for unit in found.units if unit.state is UnitState.WAITING]
+    names = f" ({', '.join(waiting[:_NAMED])}{', ...' if len(waiting) > _NAMED else ''})" if waiting else ""
+    err.print(
+        f"so far: rollouts: {counts}{plain(names)}; {found.scored} of {found.states} states scored; "
+        f"`loopscope status {plain(str(store.path))}` lists them"
+    )
 
 
 @contextlib.contextmanager
@@ -192,7 +224,9 @@ def score(
         for warning in warnings:
             err.print(f"[yellow]warning:[/] {plain(warning)}")
         scorer = Scorer(store, spec, _shown_on(bars))
-        tally = asyncio.run(scorer.score_all(frozenset(runs) if runs else None, again=again), loop_factory=polling_loop)
+        work = scorer.score_all(frozenset(runs) if runs else None, again=again)
+        with _short_of_room(store):
+            tally = asyncio.run(work, loop_factory=polling_loop)
     summary = score_summary(tally)
     if json:
         print_json(summary)
