@@ -194,3 +194,24 @@ GO = ArtifactScope(frozenset(["/w/app/engine.go", "/w/app/rank.go"]), "/w/app", 
 def test_what_failed_is_of_the_solution_or_not(command: str, errors: str, outcome: Outcome, scratch: bool) -> None:
     (one,) = find_builds(shell_calls(calls([bash(command, f"# bm25\n{errors}")]), "/w/app"), GO)
     assert (one.outcome, one.scratch) == (outcome, scratch)
+
+
+def test_each_of_several_builds_has_the_lines_up_to_its_own_end() -> None:
+    failed = '# app [app.test]\n./mem_test.go:4:2: "os" imported and not used\nFAIL\tapp [build failed]\nFAIL'
+    ok = "=== RUN   TestProfile\nPASS\nok  \tapp\t0.621s"
+    command = "go test -run A\ncat > mem_test.go <<'E'\npackage main\nE\ngo test -run B"
+    for outputs in ([ok, failed], [failed, ok]):
+        outcomes = [item.outcome for item in found(command, "\n".join(outputs))]
+        assert outcomes == [Outcome.SUCCEEDED if text is ok else Outcome.CODE_FAILURE for text in outputs]
+    # Where one is not told of, what is told belongs to any.
+    assert [item.outcome for item in found(command, failed)] == [Outcome.CODE_FAILURE, Outcome.CODE_FAILURE]
+
+
+def test_builds_of_cargo_are_told_apart_too() -> None:
+    broken = (
+        'error[E0425]: cannot find value `x`\nerror: could not compile `solve` (bin "solve") due to 1 previous error'
+    )
+    fine = "   Compiling solve v0.1.0\n    Finished `release` profile [optimized] target(s) in 7.65s"
+    runs = found("cargo build --release; sed -i s/x/y/ src/solve.rs; cargo build --release", f"{broken}\n{fine}")
+    assert [item.outcome for item in runs] == [Outcome.CODE_FAILURE, Outcome.SUCCEEDED]
+    assert not any(item.runtime_failure for item in runs)

@@ -179,6 +179,14 @@ def test_files_decide_the_kind_before_messages_do() -> None:
         (["git add a.c", "git commit -m 'T'"], ("a.c",), None),
         (["git restore a.c && git add notes.md", "git commit -m 'T'"], ("notes.md",), CommitKind.ADMINISTRATIVE),
         (["git checkout -- a.c; git add notes.md", "git commit -m 'T'"], ("notes.md",), CommitKind.ADMINISTRATIVE),
+        (["git checkout solve.cu; git add notes.md", "git commit -m 'T'"], ("notes.md",), CommitKind.ADMINISTRATIVE),
+        (
+            ["git checkout HEAD src/a.c; git add notes.md", "git commit -m 'T'"],
+            ("notes.md",),
+            CommitKind.ADMINISTRATIVE,
+        ),
+        (["git checkout other; git add notes.md", "git commit -m 'T'"], (), None),
+        (["git checkout v1.2; git add notes.md", "git commit -m 'T'"], (), None),
         (["git commit -m 'T'"], (), None),
     ],
 )
@@ -218,3 +226,42 @@ def test_many_commits_of_one_call_are_each_told_by_their_own_line() -> None:
     silent = found(bash(command, "Exit code 1\n" + "hook cd: " * 30_000))
     assert {commit.confirmation for commit in silent} == {Confirmation.NONE}
     assert not any(commit.happened for commit in silent)
+
+
+@pytest.mark.parametrize(
+    ("told", "named"),
+    [
+        (" 1 file changed, 28 insertions(+)\n create mode 100644 output/journal.md", ("output/journal.md",)),
+        (" 2 files changed, 3 insertions(+), 9 deletions(-)\n create mode 100644 a b.md\n delete mode 100755 x", ("a b.md", "x")),
+        (" Date: Tue Dec 1 2026\n 1 file changed, 2 insertions(+)\n create mode 100644 n.md", ("n.md",)),
+        (" 3 files changed, 49 insertions(+)\n create mode 100644 bench_test.go\n create mode 100755 r30", ()),
+        (" 1 file changed, 20 insertions(+)", ()),
+        (" delete mode 100755 cut/by/tail", ()),
+        ("", ()),
+    ],
+)  # fmt: skip
+def test_git_names_what_a_commit_holds_only_where_all_of_it_is_new_or_removed(
+    told: str, named: tuple[str, ...]
+) -> None:
+    made = found(bash("git add -A && git commit -m 'round 0: baseline'", f"[master abc1234] round 0: baseline\n{told}"))
+    assert [item.named for item in made] == [named]
+
+
+@pytest.mark.parametrize(
+    ("title", "changed", "kind"),
+    [
+        ("journal: round 8 findings (BLOCK=384)", False, CommitKind.ADMINISTRATIVE),
+        ("update journal with round 31 details", False, CommitKind.ADMINISTRATIVE),
+        ("add gitignore, untrack target", False, CommitKind.ADMINISTRATIVE),
+        ("round 8: log the cache misses", False, CommitKind.CHANGE),
+        ("journal: round 8 findings", True, CommitKind.CHANGE),
+        ("round 13: change=revert touched pre-sizing (keep cap 256) hypothesis=it hurt", True, CommitKind.REVERT),
+        ("round 14: change=drop the revert of round 13 hypothesis=x", True, CommitKind.CHANGE),
+    ],
+)
+def test_what_a_title_says_of_records_and_of_going_back(title: str, changed: bool, kind: CommitKind) -> None:
+    made = found(
+        bash("git commit -am a", "[master aaaaaaa] round 1"), bash("git commit -am b", f"[master bbbbbbb] {title}")
+    )
+    kinds = classify(made, lambda item: changed if item is made[1] else True, lambda item: False)
+    assert kinds[1].kind is kind

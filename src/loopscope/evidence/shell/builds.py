@@ -12,6 +12,7 @@ from loopscope.evidence.shell.build_tools import BuildTool, build_tool
 from loopscope.evidence.shell.calls import ShellCall
 from loopscope.evidence.shell.commands import SimpleCommand
 from loopscope.evidence.shell.reached import hangs_on
+from loopscope.evidence.shell.shares import shares
 from loopscope.evidence.shell.signatures import Match, matches
 from loopscope.models.value_types import value_type
 
@@ -84,6 +85,7 @@ def _of_call(
     found: list[BuildFinding] = []
     stopped: SimpleCommand | None = None
     spent: set[str] = set()
+    told = shares(shell.text, [item for item in builds if not shell.unreached(item[0])], lines)
     for command, tool in builds:
         scratch = _is_scratch(tool, scope)
         if stopped is not None and hangs_on(shell.script.commands, stopped, command):
@@ -91,9 +93,10 @@ def _of_call(
         elif unreached := shell.unreached(command):
             outcome, reason, runtime, name = Outcome.NOT_RUN, unreached, False, None
         else:
-            seen = [] if tool.family in spent else [line for line in lines if line.of(tool.family)]
+            left = [] if tool.family in spent else [line for line in lines if line.of(tool.family)]
+            seen = told.get(command.order, left)
             again = next((item for item in found if _same_sources(item.tool, tool) and item.outcome in _FAILED), None)
-            outcome, reason, runtime, name = _judge(shell, command, tool, seen, spent)
+            outcome, reason, runtime, name = _judge(shell, command, tool, seen, set() if told else spent)
             if again is not None and outcome is Outcome.UNKNOWN:
                 outcome, reason, name = again.outcome, "the same sources had just failed to build", again.signature
         if outcome in _FAILED:

@@ -14,6 +14,9 @@ from loopscope.evidence.shell.commit_types import CommitFinding
 _INITIAL = re.compile(r"\b(?:initial|baseline|first commit|starting (?:point|state)|original (?:code|state))\b", re.I)
 _REVERT = re.compile(r"\b(?:revert(?:s|ed|ing)?|restor(?:e|es|ed|ing)|roll(?:ed|s)? ?back|undo|undid|back to)\b", re.I)
 _HYPOTHESIS = re.compile(r"\b(?:change|hypothesis)\s*[=:]", re.I)
+_REVERTING = re.compile(r"\bchange\s*[=:]\s*(?:revert|restor|roll(?:ed|s)? ?back|undo|back to)", re.I)
+"""What a commit of the form `change=... hypothesis=...` says that it does."""
+_LEADING = re.compile(r"(?:(?:update|add|extend|final|the)\s+)*([^\W\d_]+)", re.I)
 _ROUND = re.compile(r"\b(?:round|iter(?:ation)?|attempt|step|exp(?:eriment)?|v)[ _-]?\d", re.I)
 _NOTHING = Artifact()
 _WORD = re.compile(r"[^\W\d_]+")
@@ -75,13 +78,13 @@ def _kind(commit: CommitFinding, changed: bool | None, returned: bool | None, *,
     if commit.verb == "revert" or (returned and changed):
         why = "`git revert`" if commit.verb == "revert" else "the artifact is that of an earlier commit"
         return CommitKind.REVERT, why
-    if _REVERT.search(_own_claim(title)) and not _HYPOTHESIS.search(title):
+    if _REVERTING.search(title) or (_REVERT.search(_own_claim(title)) and not _HYPOTHESIS.search(title)):
         return CommitKind.REVERT, "its message says so"
     if changed:
         return CommitKind.CHANGE, "an artifact file differs from the commit before"
     if changed is False and _holds_records(commit):
         return CommitKind.ADMINISTRATIVE, f"all that it was told to hold are records: {', '.join(commit.named[:3])}"
-    if changed is False and (reads_as_bookkeeping(title) or not _works(title)):
+    if changed is False and (_of_records(title) or not _works(title)):
         return CommitKind.ADMINISTRATIVE, "no artifact file changed, and the message names no work"
     if changed is None and reads_as_bookkeeping(title):
         return CommitKind.ADMINISTRATIVE, "the message reads as bookkeeping"
@@ -98,6 +101,19 @@ def _own_claim(title: str) -> str:
 def _holds_records(commit: CommitFinding) -> bool:
     names = [resolve(None if name.startswith("/") else ".", name) or name for name in commit.named]
     return bool(names) and all(is_administrative(name.encode("utf-8", "surrogatepass"), _NOTHING) for name in names)
+
+
+def _of_records(title: str) -> bool:
+    """Whether a title speaks of records, when it is known that nothing of the artifact changed.
+
+    "add .gitignore" and "journal: round 8" do; "round 8: log the cache misses" tells of a round.
+    """
+    records = vocabulary().administrative_words
+    leading = _LEADING.match(title)
+    if leading and leading[1].lower() in records:
+        return True
+    words = {word.lower() for word in _WORD.findall(title)}
+    return bool(words & records) and not _ROUND.search(title) and not _HYPOTHESIS.search(title)
 
 
 def _works(title: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,6 +21,26 @@ class Shown:
     root: bool
     hash: str
     subject: str
+    held: tuple[str, ...] = ()
+    """All the files that it made or removed, when it changed no others; else empty."""
+
+
+_SUMMARY = re.compile(
+    r"\n(?: (?:Author|Date): .*\n){0,2} (\d{1,6}) files? changed\b.*((?:\n (?:create|delete) mode \d{6} .*)*)"
+)
+_MODE = re.compile(r"^ (?:create|delete) mode \d{6} (.+)$", re.MULTILINE)
+
+
+def held_files(text: str, behind: int) -> tuple[str, ...]:
+    """The files of a commit, where git names all that it counts: it lists the new and the removed, not the changed.
+
+    Args:
+        text: the output.
+        behind: where the line about the commit ends.
+    """
+    found = _SUMMARY.match(text, behind)
+    names = _MODE.findall(found[2]) if found else []
+    return tuple(names) if found and len(names) == int(found[1]) else ()
 
 
 class Lines:

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from loopscope.evidence.shell.calls import ShellCall
 from loopscope.evidence.shell.commands import SimpleCommand
-from loopscope.evidence.shell.commit_lines import CallReading, Lines, Shown
+from loopscope.evidence.shell.commit_lines import CallReading, Lines, Shown, held_files
 from loopscope.evidence.shell.commit_types import CommitFailure, CommitFinding, Confirmation
 from loopscope.evidence.shell.git import GitCall, git_call
 from loopscope.evidence.shell.history import Listing, confirm, histories
@@ -36,7 +36,13 @@ def find_commits(shells: Sequence[ShellCall]) -> list[CommitFinding]:
         if "git" not in (shell.call.command or "") and "[" not in text[:20000]:
             continue
         shown = [
-            Shown(match[1].split(" ")[0], "(root-commit)" in match[1], match[2], match[3].strip())
+            Shown(
+                match[1].split(" ")[0],
+                "(root-commit)" in match[1],
+                match[2],
+                match[3].strip(),
+                held_files(text, match.end()),
+            )
             for match in _MADE.finditer(text)
         ]
         made, left = _of_call(shell, shown)
@@ -132,6 +138,7 @@ def _confirmed(base: CommitFinding, line: Shown) -> CommitFinding:
         branch=line.branch,
         root=line.root,
         subject=line.subject or base.subject,
+        named=line.held,
     )
 
 

@@ -12,7 +12,7 @@ _EVERYTHING = frozenset(["-A", "--all", "-u", "--update", "-p", "--patch", "-i",
 _INDEX = frozenset(["add", "stage", "commit", "rm", "mv", "reset", "restore", "stash", "checkout", "read-tree", "apply",
                     "revert", "cherry-pick", "merge", "am", "update-index", "pull"])  # fmt: skip
 """Verbs that may change what the next commit holds."""
-_FILE = re.compile(r"[^*?\[]*\.\w+\Z")
+_FILE = re.compile(r"[^*?\[]*\.[A-Za-z]\w*\Z")
 """A name with an ending, which is no pattern."""
 
 Place = tuple[int, int]
@@ -46,6 +46,14 @@ def named_files(shells: Sequence[ShellCall], happened: Iterable[Place]) -> dict[
     return found
 
 
+def _back_to_the_commit(git: GitCall) -> bool:
+    """Whether files get back what the index or the last commit holds of them, which adds nothing to the next."""
+    rest = git.arguments[1:] if git.arguments[:1] in (("HEAD",), ("@",)) else git.arguments
+    if rest[:1] == ("--",):
+        return True
+    return bool(rest) and all(git.literal) and all(_FILE.match(item) and not item.startswith("-") for item in rest)
+
+
 def _named(git: GitCall) -> list[str] | None:
     """The files that a command puts into the index by their names; None when it may put others there."""
     if git.verb == "commit":
@@ -53,7 +61,7 @@ def _named(git: GitCall) -> list[str] | None:
         return None if takes_more or git.has("--", "--amend", "--only", "--include") else []
     if git.verb == "restore" and not git.has("--staged", "-S", "-SW", "-WS", "--source"):
         return []
-    if git.verb == "checkout" and git.arguments[:1] == ("--",):
+    if git.verb == "checkout" and _back_to_the_commit(git):
         return []
     if git.verb not in ("add", "stage") or git.has(*_EVERYTHING) or not all(git.literal):
         return None
