@@ -194,7 +194,7 @@ def names(labelled: Labels, found: Found) -> dict[float, int]:
     The guide names a state by the message that first made it; where a call makes several in turn, and the label has
     only the one that it ends in, that one is meant. To the guide, weights are part of the artifact, so training makes a
     state; to us weights belong to the sources that they were trained from, as a binary does (metrics: which state a
-    commit holds must be told from its files, and weights need not be committed).
+    commit holds must be told from its files, and weights need not be committed); so are those that it saves on the way.
 
     A build with other flags makes a state without changing a file: `m.k` is what the call's build k, from 0, compiled.
     """
@@ -202,7 +202,7 @@ def names(labelled: Labels, found: Found) -> dict[float, int]:
     for call, group in _by_call((item.call, item.state) for item in labelled.states).items():
         ours = list(found.states.get(call, ()))
         if call in found.trained and not ours:
-            ours = [found.trained[call]]
+            ours = [found.trained[call]] * len(group)
         if len(ours) > len(group):
             ours = ours[-len(group) :]
         for name, state in zip(group, ours, strict=False):
