@@ -8,7 +8,7 @@ import logging
 from collections.abc import Iterable
 
 from loopscope.models import Limit, LimitState
-from loopscope.sandbox import bwrap
+from loopscope.sandbox import bwrap, chroot
 from loopscope.sandbox.bwrap import Bind
 from loopscope.sandbox.errors import SandboxError, SandboxGoneError, SandboxUnavailableError
 from loopscope.sandbox.limits import Limits
@@ -53,6 +53,7 @@ class Box:
             SandboxUnavailableError: this machine cannot; says what to do.
             SandboxError: what is asked for is not to be had, such as more disk than is free.
         """
+        chroot.refuse()
         self.limits = limits
         self.storage = await make(storage, storage_mb, self.scratch, self._ids is not None)
         await self._launch()

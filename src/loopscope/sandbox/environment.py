@@ -16,7 +16,7 @@ from harbor.models.task.config import NetworkMode, NetworkPolicy
 from harbor.models.trial.config import ResourceMode
 
 from loopscope.models import Limit
-from loopscope.sandbox import bwrap, toolchain
+from loopscope.sandbox import bwrap, chroot, toolchain
 from loopscope.sandbox.box import Box, not_started
 from loopscope.sandbox.dockerfile import Plan, read_dockerfile
 from loopscope.sandbox.errors import DockerfileError, SandboxError
@@ -51,6 +51,12 @@ class LocalEnvironment(BaseEnvironment):
             return parse(kwargs or {})
         except SandboxError as error:
             raise ValueError(str(error)) from None
+
+    @classmethod
+    def preflight(cls, kwargs: dict[str, Any] | None = None) -> None:
+        """Before any trial. Raises ValueError as above, SandboxUnavailableError where every start would fail alike."""
+        super().preflight(kwargs)
+        chroot.refuse()
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         """Harbor's own arguments, and the options. Raises SandboxError for an option that makes no sense."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from loopscope.sandbox import bwrap
+from loopscope.sandbox import bwrap, chroot
 from loopscope.sandbox.doctor.finding import DECIDING_SEC, Area, Finding, Need, State
 from loopscope.sandbox.doctor.machine import Machine, ask
 from loopscope.sandbox.doctor.surroundings import surroundings
@@ -57,6 +57,8 @@ def _sysctl(machine: Machine, name: str, value: int) -> tuple[str, ...]:
 
 def blocked_by(machine: Machine) -> Mend | None:
     """What keeps this user from user namespaces, of the obstacles that can be read; None when there is none."""
+    if chroot.is_chroot(machine.text("/proc/self/mountinfo"), lambda: chroot.has_more_outside(machine.path("/proc"))):
+        return Mend("this is a chroot", chroot.REMEDY, (chroot.COMMAND,))
     if machine.number("/proc/sys/user/max_user_namespaces") == 0:
         return Mend(
             "user.max_user_namespaces is 0",
