@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from statistics import NormalDist
 
 import pytest
 from made_run import MadeRun, Round
@@ -27,11 +28,22 @@ def test_a_dip_of_noisy_rounds_says_how_sure_it_is():
     [dip] = dip_rows(noisy.analysis())
     # .4269, .4793, .5 against .3495, .412, .4894: all but (.4269, .4894) and (.4793, .4894) fall by more than .01
     assert (dip.before, dip.low, dip.confidence_pairs) == (0.4793, 0.412, 9)
-    assert dip.confidence == pytest.approx(7 / 9)
+    assert (dip.confidence, dip.confidence_method) == (pytest.approx(7 / 9), "pairs")
     assert dip.depth_in_noise == pytest.approx((0.4793 - 0.412) / 0.02)
     assert run_row(noisy.analysis()).dip_confidence == pytest.approx(7 / 9)
-    [alone] = dip_rows(imported(Round(("10",)), Round(("20",)), Round(("10",))).analysis())
-    assert (alone.confidence, alone.confidence_pairs) == (1.0, 1)
+
+
+def test_a_dip_between_two_single_measurements_goes_by_the_noise_of_other_states():
+    alone = MadeRun([Round(("0.5",)), Round(("0.4",))], None).analysis()
+    [dip] = dip_rows(alone)
+    assert (dip.confidence, dip.confidence_method, dip.confidence_pairs) == (None, None, None), "it says nothing itself"
+    assert run_row(alone).dip_confidence is None
+    beside = MadeRun([Round(("0.5",)), Round(("0.4",)), Round(("0.6", "0.7"))], None).analysis()
+    [dip] = dip_rows(beside)
+    sd = 0.05 * 2**0.5  # of .6 and .7: squares of .005, one degree of freedom
+    expected = NormalDist().cdf((0.5 - 0.4 - 0.01) / (sd * 2**0.5))
+    assert (dip.confidence, dip.confidence_method) == (pytest.approx(expected), "pooled noise")
+    assert run_row(beside).dip_confidence == pytest.approx(expected)
 
 
 def test_official_repeats_make_the_band_of_our_own_runs():

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from decimal import Decimal
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from loopscope.analysis.commits import ScoreSource
 from loopscope.analysis.runs import CommitRow, RunAnalysis
 from loopscope.evidence.remarks import SUSPICIOUS
-from loopscope.measures import Confidence, Episode, depth_in_bands, dip_confidence, exact, extras, mean, noise_band
+from loopscope.measures import Episode, depth_in_bands, exact, extras, mean, noise_band
 from loopscope.models import Grade
 from loopscope.models.evaluator import EvaluationRole
+from loopscope.records import FINAL
+
+if TYPE_CHECKING:
+    from loopscope.measures.uncertainty import DipConfidence
 
 
 def candidates(run: RunAnalysis) -> extras.Candidates | None:
@@ -59,16 +64,51 @@ def band(run: RunAnalysis) -> Fraction | None:
     return exact(run.evidence.noise_band) if official is None else official
 
 
-def confidence(run: RunAnalysis, episode: Episode) -> Confidence | None:
-    """How sure a dip is, from the measurements of the checkpoint before and of the first fallen one."""
-    kept = run.canonical
-    return dip_confidence(kept[episode.before_index].scored.rewards, kept[episode.start_index].scored.rewards)
+def repeats(run: RunAnalysis) -> tuple[tuple[Decimal, ...], ...]:
+    """All measurements of each state that was measured repeatedly: by the verifier, else by the agent, as in `band`."""
+    verified: dict[str, tuple[Decimal, ...]] = {}
+    named = ((row.commit.state if row.commit else row.sha, row.scored) for row in run.rows)
+    for state, found in (*named, (FINAL, run.final_scored)):
+        if found.source is ScoreSource.OFFICIAL and len(found.rewards) > 1:
+            verified[state] = found.rewards
+    if verified:
+        return tuple(verified.values())
+    return tuple(tuple(rewards) for rewards in measured_states(run).values() if len(rewards) > 1)
+
+
+def confidence(run: RunAnalysis, episode: Episode) -> DipConfidence | None:
+    """How sure a dip is, from the measurements of its two checkpoints, or from the noise of the run's other states."""
+    before, after = (run.canonical[at].scored.rewards for at in (episode.before_index, episode.start_index))
+    if not before or not after:
+        return None
+    from loopscope.measures.uncertainty import confidence_of_dip  # numpy: only where a run has a dip
+
+    return confidence_of_dip(before, after, noise_sd(run))
+
+
+def noise_sd(run: RunAnalysis) -> float | None:
+    """Standard deviation of one measurement, pooled over the states that were measured repeatedly."""
+    from loopscope.measures.uncertainty import pooled_sd
+
+    return pooled_sd(repeats(run))
+
+
+def confidences(run: RunAnalysis) -> list[Fraction]:
+    """Of the dips whose confidence is known."""
+    found = (confidence(run, episode) for episode in run.c3.episodes)
+    return [confidence_value(one) for one in found if one is not None]
+
+
+def confidence_value(found: DipConfidence) -> Fraction:
+    """A share of pairs exactly; a probability of the normal as its double is printed."""
+    if found.method == "pairs":
+        return Fraction(round(found.value * found.pairs), found.pairs)
+    return exact(found.value) or Fraction(0)
 
 
 def mean_confidence(run: RunAnalysis) -> Fraction | None:
-    """Mean over the dips; None without one."""
-    found = (confidence(run, episode) for episode in run.c3.episodes)
-    return mean(one.share for one in found if one is not None)
+    """Mean over the dips whose confidence is known; None without one."""
+    return mean(confidences(run))
 
 
 def dips_within_noise(run: RunAnalysis) -> int | None:

@@ -206,7 +206,8 @@ def _dip_row(run: RunAnalysis, shas: list[str], position: int, e: Episode) -> Di
         length=e.length,
         rho=float(e.recovered),
         credit=float(e.credit),
-        confidence=number(sure.share if sure else None),
+        confidence=number(left.confidence_value(sure) if sure else None),
+        confidence_method=sure.method if sure else None,
         confidence_pairs=sure.pairs if sure else None,
         depth_in_noise=number(left.depth_in_noise(run, e)),
     )

@@ -8,8 +8,8 @@ from dataclasses import replace
 from importlib.metadata import version
 
 from loopscope.analysis.commits import ScoreSource
+from loopscope.analysis.finals import FinalScore
 from loopscope.analysis.tabled import TabledRun
-from loopscope.analysis.tables import FinalScore
 from loopscope.models import StudySpec, TaskFacts
 from loopscope.models.tables import AgentSummary, StudySummary, TaskSummary
 from loopscope.records import StudyStore

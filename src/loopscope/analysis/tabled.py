@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 
+from loopscope.analysis import left
 from loopscope.analysis.commits import ScoreSource
 from loopscope.analysis.quantities import DIAGNOSTICS, PROCESS, RESOURCES, Amount
 from loopscope.analysis.rows import build_rows, checkpoint_rows, dip_rows, evaluation_rows, run_row
@@ -26,6 +27,10 @@ class TabledRun:
     evaluations: tuple[EvaluationRow, ...]
     final: Decimal | None
     """The final score that counts, exactly."""
+    final_rewards: tuple[Decimal, ...]
+    """All measurements behind it; none without it."""
+    repeats: tuple[tuple[Decimal, ...], ...]
+    """The measurements of every state that was measured repeatedly (`left.repeats`)."""
     quantities: Mapping[str, Amount]
     """Every measure, diagnostic and resource by name, exactly."""
     reconstructed: bool
@@ -61,6 +66,8 @@ def tabled(run: RunAnalysis) -> TabledRun:
         builds=tuple(build_rows(run)),
         evaluations=tuple(evaluation_rows(run)),
         final=run.final_value,
+        final_rewards=run.final_scored.rewards if run.final_value is not None else (),
+        repeats=left.repeats(run),
         quantities={name: quantity(run) for name, quantity in quantities.items()},
         reconstructed=run.is_reconstructed,
         silent=str(given[0].verifications[0].reason) if silent else None,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from decimal import Decimal
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import polars as pl
 
 from loopscope.analysis.commits import ScoreSource
+from loopscope.analysis.finals import Categories, FinalScore
+from loopscope.analysis.intervals import figures_of, interval_tables
 from loopscope.analysis.parquet import frame
 from loopscope.analysis.quantities import DIAGNOSTICS, PROCESS, RESOURCES, Amount, number
 from loopscope.analysis.tabled import TabledRun
@@ -35,21 +35,6 @@ from loopscope.models.tables import (
 
 __all__ = ["OVERALL", "FinalScore", "study_tables"]
 
-type Categories = Mapping[str, str]
-"""Task -> category."""
-
-
-@dataclass(frozen=True)
-class FinalScore:
-    """Of one planned rollout."""
-
-    agent: str
-    task: str
-    value: Decimal | None
-    """None when it is missing, or the rollout has no record."""
-    source: str | None = None
-    """From where it is known (`ScoreSource`)."""
-
 
 def study_tables(
     runs: Sequence[TabledRun], finals: Sequence[FinalScore], categories: Categories
@@ -61,18 +46,22 @@ def study_tables(
         finals: one per planned rollout, those without a record too.
         categories: of every task.
     """
+    outcomes, uses = outcome_rows(finals, categories), resource_rows(runs, categories)
+    process, diagnostics = (measure_rows(runs, names, categories) for names in (PROCESS, DIAGNOSTICS))
+    figures = figures_of(outcomes, [*process, *diagnostics], uses)
     rows: dict[str, Iterable[object]] = {
         "runs": (run.run for run in runs),
         "checkpoints": (row for run in runs for row in run.checkpoints),
         "dips": (row for run in runs for row in run.dips),
         "builds": (row for run in runs for row in run.builds),
         "evaluations": (row for run in runs for row in run.evaluations),
-        "outcome": outcome_rows(finals, categories),
+        "outcome": outcomes,
         "task_scores": task_score_rows(finals, categories),
-        "process": measure_rows(runs, PROCESS, categories),
+        "process": process,
         "process_by_category": category_rows(runs, categories),
-        "diagnostics": measure_rows(runs, DIAGNOSTICS, categories),
-        "resources": resource_rows(runs, categories),
+        "diagnostics": diagnostics,
+        "resources": uses,
+        **interval_tables(runs, finals, categories, figures),
     }
     return {name: frame(kind, rows[name]) for name, kind in TABLES.items()}
 

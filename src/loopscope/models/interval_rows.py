@@ -171,6 +171,8 @@ class RankingRow:
     """Share of the resamples with the agent in the place; agents that are equal share theirs. [share; statistics]"""
     draws: int
     """Resamples in which every agent has a number. [count; ]"""
+    n_tasks: int
+    """Tasks that all of them have a number of; best@k takes tasks alone on which all have k scores. [count; ]"""
     best_place: int | None
     """Best place of the estimate, whatever the missing final scores are. [count; statistics]"""
     worst_place: int | None

@@ -142,7 +142,7 @@ class RunRow:
     """Median of the spreads of states that were measured repeatedly: by the verifier, else by the agent.
     [reward; extras]"""
     dip_confidence: float | None
-    """Mean of `dips.confidence`. [share; extras]"""
+    """Mean of the `dips.confidence` that are known. [share; extras]"""
     dips_within_noise: int | None
     """Dips no deeper than the noise band; None where no band is known. [count; extras]"""
     saturation: float | None
@@ -312,9 +312,12 @@ class DipRow:
     credit: float
     """q_e. [share; C.4]"""
     confidence: float | None
-    """Share of the pairs (measurement before, measurement at the start) that fall by more than eps. [share; extras]"""
+    """The chance that one more measurement of each side shows the dip again; None where a side was measured once and no
+    noise is known. [share; extras]"""
+    confidence_method: str | None
+    """`pairs`: both sides were measured repeatedly; `pooled noise`: the noise of other states stands in. [; extras]"""
     confidence_pairs: int | None
-    """How many pairs there are; of one, the confidence says nothing new. [count; extras]"""
+    """Pairs (measurement before, measurement at the start). [count; extras]"""
     depth_in_noise: float | None
     """depth / the run's noise band; None where there is no band or nothing ever differed. [bands; extras]"""
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from decimal import Decimal
 
 from loopscope.models.base import Record
+from loopscope.models.interval_rows import ComparisonRow, IntervalRow, NoiseDipRow, NoiseRow, RankingRow
 from loopscope.models.run_rows import BuildRow, CheckpointRow, DipRow, EvaluationRow, RunRow
 from loopscope.models.study_rows import OVERALL, CategoryRow, MeasureRow, OutcomeRow, ResourceRow, TaskScoreRow
 
@@ -20,10 +21,15 @@ __all__ = [
     "BuildRow",
     "CategoryRow",
     "CheckpointRow",
+    "ComparisonRow",
     "DipRow",
     "EvaluationRow",
+    "IntervalRow",
     "MeasureRow",
+    "NoiseDipRow",
+    "NoiseRow",
     "OutcomeRow",
+    "RankingRow",
     "ResourceRow",
     "RunRow",
     "StudySummary",
@@ -46,6 +52,11 @@ TABLES: dict[str, type] = {
     "process_by_category": CategoryRow,
     "diagnostics": MeasureRow,
     "resources": ResourceRow,
+    "intervals": IntervalRow,
+    "comparisons": ComparisonRow,
+    "rankings": RankingRow,
+    "noise": NoiseRow,
+    "noise_dips": NoiseDipRow,
 }
 """Every table by the name of its file, `tables/<name>.parquet`, with its kind of row."""
 

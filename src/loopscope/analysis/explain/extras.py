@@ -110,16 +110,16 @@ def _noise_band(told: Told) -> Step:
 
 def _dips(told: Told) -> list[Step]:
     run, band = told.run, left.band(told.run)
-    shares = [found.share for episode in run.c3.episodes if (found := left.confidence(run, episode)) is not None]
+    shares = left.confidences(run)
     shallow = [f"dip {at}" for at, episode in enumerate(run.c3.episodes) if band is not None and episode.depth <= band]
     within = f"no deeper than {exactly(band)}: {_some(shallow)}" if band is not None else "no noise band is known"
     return [
         _of_runs(
             "dip_confidence",
             left.mean_confidence(run),
-            "mean of the dips' confidence",
+            "mean of the dips' confidence, where it is known",
             mean_of(shares),
-            "" if shares else "no dip episode",
+            "" if shares else "no dip episode" if not run.c3.episodes else "no dip whose noise is known",
         ),
         _of_runs("dips_within_noise", left.dips_within_noise(run), "dips no deeper than the noise band", note=within),
     ]

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
 from loopscope.analysis import left
 from loopscope.analysis.explain.figures import clipped, exactly, mean_of, step, term, total
 from loopscope.analysis.explain.model import EpisodeTold, Feedback, FeedbackStep, Transition
@@ -10,6 +14,9 @@ from loopscope.analysis.explain.told import ScoreTold, Step
 from loopscope.measures import C3, EPS, Episode, Flag, Recovery, discount
 from loopscope.measures import Step as Observed
 from loopscope.measures.exact import known
+
+if TYPE_CHECKING:
+    from loopscope.measures.uncertainty import DipConfidence
 
 _EPS = exactly(EPS)
 
@@ -142,23 +149,14 @@ def _sureness(told: Told, episode: Episode) -> list[Step]:
     kept = told.run.canonical
     before, after = kept[episode.before_index].scored.rewards, kept[episode.start_index].scored.rewards
     sure, band = left.confidence(told.run, episode), left.band(told.run)
-    falling = sum(known(low) < known(high) - EPS for high in before for low in after)
     no_band = "no noise band is known" if band is None else "" if band else "the noise band is 0"
     return [
-        step(
-            "confidence",
-            sure.share if sure else None,
-            f"share of the pairs of measurements, before and at the start, that fall by more than {_EPS}",
-            f"{falling} / {len(before) * len(after)}",
-            note="" if sure else "one side has no measurements",
-            table="dips",
-        ),
+        _confidence(told, sure, before, after),
         step(
             "confidence_pairs",
             sure.pairs if sure else None,
             "measurements before * at the start",
             f"{len(before)} * {len(after)}",
-            note="one pair says no more than the dip itself" if sure and sure.pairs == 1 else "",
             table="dips",
         ),
         step(
@@ -170,6 +168,23 @@ def _sureness(told: Told, episode: Episode) -> list[Step]:
             table="dips",
         ),
     ]
+
+
+def _confidence(told: Told, sure: DipConfidence | None, before: Sequence[Decimal], after: Sequence[Decimal]) -> Step:
+    falling = sum(known(low) < known(high) - EPS for high in before for low in after)
+    formula = f"share of the pairs of measurements, before and at the start, that fall by more than {_EPS}"
+    terms: str | None = f"{falling} / {len(before) * len(after)}"
+    note = ""
+    if sure is None:
+        note = "a side was measured once, and no state of the run repeatedly: the dip says nothing of its own noise"
+        note = note if before and after else "one side has no measurements"
+    elif sure.method == "pooled noise":
+        formula = f"Phi((mean before - mean at the start - {_EPS}) / (sd * sqrt(2))): a side was measured once"
+        terms = None
+        states = left.repeats(told.run)
+        note = f"sd = {left.noise_sd(told.run):.4g}, of {len(states)} states that were measured repeatedly"
+    value = left.confidence_value(sure) if sure else None
+    return step("confidence", value, formula, terms, note=note, table="dips")
 
 
 def _episode_steps(e: Episode, crossed: list[Observed]) -> list[Step]:

@@ -1,0 +1,9 @@
+"""The tables that say how sure the numbers of the other tables are: intervals, comparisons, rankings, noise.
+
+They rest on `loopscope.measures.uncertainty`, and so load numpy, which nothing else of the analysis does.
+"""
+
+from loopscope.analysis.intervals.build import interval_tables
+from loopscope.analysis.intervals.figures import figures_of
+
+__all__ = ["figures_of", "interval_tables"]

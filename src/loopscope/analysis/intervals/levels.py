@@ -1,0 +1,137 @@
+"""Rows of `intervals`: each number of the other tables with its interval, for both readings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from loopscope.analysis.finals import Categories, FinalScore
+from loopscope.analysis.intervals.figures import Figure
+from loopscope.analysis.intervals.places import LEVEL, READINGS, Ends
+from loopscope.analysis.intervals.samples import BEST_AT_K, OUTCOMES, Sample, bounds_of, task_numbers
+from loopscope.analysis.quantities import number
+from loopscope.measures import Outcome, outcome, outcome_by_category
+from loopscope.measures.uncertainty import Interval, Reading, Settings
+from loopscope.measures.uncertainty.levels import TaskNumbers, mean_of, noted
+from loopscope.models.interval_rows import IntervalRow
+from loopscope.models.tables import OVERALL
+
+AMOUNT_DRAWS = 2_000
+"""Resamples behind the interval of an amount or a count, the only ones that are drawn; 10,000 move an end by 1 % of
+the interval's width at most and take five times as long."""
+
+
+def interval_rows(
+    figures: Sequence[Figure], samples: Mapping[str, Sample], missing: Mapping[tuple[str, str, str], Ends], seed: int
+) -> list[IntervalRow]:
+    """One row per number and reading.
+
+    Args:
+        figures: the numbers.
+        samples: by measure; avg@k and best@k under their names.
+        missing: (agent, category, measure) -> the value with what is missing at its worst and at its best.
+        seed: of the draws.
+    """
+    rows = [
+        _row(figure, reading, samples[figure.measure], missing, seed)
+        for figure in figures
+        if figure.measure in samples
+        for reading in READINGS
+    ]
+    return sorted(rows, key=lambda row: (row.measure, row.agent, row.category, row.reading == READINGS[1]))
+
+
+def settings_of(measure: str, reading: Reading, seed: int) -> Settings:
+    """How the interval of a measure is made."""
+    return Settings(reading=reading, level=LEVEL, bounds=bounds_of(measure), draws=AMOUNT_DRAWS, seed=seed)
+
+
+def numbers_of(figure: Figure, sample: Sample) -> TaskNumbers:
+    """What the interval of a number is made of."""
+    return task_numbers(
+        sample,
+        sample.panel.of(figure.agent),
+        figure.category,
+        best=figure.measure == BEST_AT_K,
+        k=figure.k,
+        missing=figure.n_missing if figure.measure in OUTCOMES else 0,
+    )
+
+
+def interval_of(figure: Figure, sample: Sample, reading: Reading, seed: int) -> Interval:
+    """The interval of a number, with all that is to be said of it."""
+    numbers, settings = numbers_of(figure, sample), settings_of(figure.measure, reading, seed)
+    found = mean_of(numbers, settings)
+    if figure.measure == BEST_AT_K and found.estimate is not None:
+        short = int(((numbers.rollouts > 0) & (numbers.rollouts < figure.k)).sum())
+        if short:
+            found = noted(
+                found, f"{short} of {found.n_tasks} tasks have fewer than {figure.k} scores: their best is low"
+            )
+    return found
+
+
+def _row(
+    figure: Figure,
+    reading: Reading,
+    sample: Sample,
+    missing: Mapping[tuple[str, str, str], Ends],
+    seed: int,
+) -> IntervalRow:
+    found = interval_of(figure, sample, reading, seed)
+    low, high = _around(figure, found)
+    ends = missing.get((figure.agent, figure.category, figure.measure), (None, None))
+    return IntervalRow(
+        agent=figure.agent,
+        category=figure.category,
+        measure=figure.measure,
+        reading=reading,
+        value=figure.value,
+        low=low,
+        high=high,
+        level=found.level,
+        method=found.method,
+        k=figure.k,
+        n_tasks=found.n_tasks,
+        n_runs=found.n_runs,
+        n_missing=figure.n_missing,
+        n_reconstructed=figure.n_reconstructed,
+        n_reported=figure.n_reported,
+        missing_low=ends[0],
+        missing_high=ends[1],
+        guard=found.guard,
+    )
+
+
+def _around(figure: Figure, found: Interval) -> Ends:
+    """The ends about the exact value, which the float estimate may miss by a digit; no count or amount is below 0."""
+    if figure.value is None or found.low is None or found.high is None:
+        return None, None
+    low = found.low if bounds_of(figure.measure) else max(0.0, found.low)
+    return min(low, figure.value), max(found.high, figure.value)
+
+
+def missing_ends(finals: Sequence[FinalScore], categories: Categories) -> dict[tuple[str, str, str], Ends]:
+    """(agent, category, measure) -> avg@k and best@k with every missing final score at 0, then at 1."""
+    lacking = {
+        (final.agent, category)
+        for final in finals
+        if final.value is None
+        for category in (OVERALL, categories[final.task])
+    }
+    if not lacking:
+        return {}
+    worst, best = (_outcomes(finals, categories, value) for value in (0, 1))
+    return {
+        (*key, measure): (number(low), number(high))
+        for key in lacking
+        for measure, low, high in (
+            (OUTCOMES[0], worst[key].avg, best[key].avg),
+            (OUTCOMES[1], worst[key].best, best[key].best),
+        )
+    }
+
+
+def _outcomes(finals: Iterable[FinalScore], categories: Categories, value: int) -> dict[tuple[str, str], Outcome]:
+    rows = [(final.agent, final.task, value if final.value is None else final.value) for final in finals]
+    found = {(agent, OVERALL): result for agent, result in outcome(rows).items()}
+    return found | outcome_by_category(rows, categories)

@@ -1,0 +1,133 @@
+"""One number of every rollout of a study, as arrays: what intervals and comparisons of it are made of."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from loopscope.analysis.finals import Categories, FinalScore
+from loopscope.analysis.quantities import DIAGNOSTICS, PROCESS, RESOURCES, Amount
+from loopscope.analysis.tabled import TabledRun
+from loopscope.measures.uncertainty import AVG, UNIT, Bounds, Estimator, Panel, Run, panel
+from loopscope.measures.uncertainty.cells import cell_values, seed_variance
+from loopscope.measures.uncertainty.levels import TaskNumbers
+from loopscope.measures.uncertainty.panel import Bools, Floats, Ints, observed
+from loopscope.models.tables import OVERALL
+
+AVG_AT_K, BEST_AT_K = "avg_at_k", "best_at_k"
+OUTCOMES = (AVG_AT_K, BEST_AT_K)
+
+_UNBOUNDED = frozenset(
+    {
+        *RESOURCES,
+        *("builds_per_round", "builds_per_round_by_state", "rounds", "jumps", "suspicious"),
+        *("plan_calls", "failed_calls", "failed_then_changed", "compactions", "resumes", "subagents", "background"),
+    }
+)
+"""Counts and amounts: from 0 on, without an end."""
+_SIGNED = frozenset({"claim_gap", "left_behind"})
+"""Differences of two scores."""
+
+
+def bounds_of(measure: str) -> Bounds:
+    """What a measure can be at all; None for counts and amounts."""
+    if measure in _UNBOUNDED:
+        return None
+    return (-1.0, 1.0) if measure in _SIGNED else UNIT
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """The rollouts with one number of each."""
+
+    panel: Panel
+    """Rollouts of an (agent, task) by their order, not their seed: a run that is there twice counts twice."""
+    rollouts: Bools
+    """(agent, task, rollout): planned or done, with a number or without."""
+
+    def tasks_of(self, agent: int, category: str) -> Ints:
+        """Where the tasks of a category stand that the agent has rollouts of."""
+        return np.flatnonzero(self.rollouts[agent].any(axis=1) & self._within(category))
+
+    def k(self, category: str) -> int:
+        """The most rollouts that any (agent, task) of the category has."""
+        return int(self.rollouts[:, self._within(category)].sum(axis=2).max(initial=0))
+
+    def unobserved(self, agent: int, category: str) -> int:
+        """Rollouts of an agent without a number."""
+        lacking = self.rollouts[agent] & np.isnan(self.panel.scores[agent])
+        return int(lacking[self._within(category)].sum())
+
+    def filled(self, agent: int, value: float) -> Floats:
+        """(task, rollout): the agent's numbers, with this one where a rollout has none."""
+        scores = self.panel.scores[agent]
+        return np.where(self.rollouts[agent] & np.isnan(scores), value, scores)
+
+    def part(self, category: str, agents: Sequence[int]) -> Panel:
+        """The panel of a category and some agents; what is missing there is for the caller to count."""
+        at = np.flatnonzero(self._within(category))
+        whole = self.panel
+        return replace(
+            whole,
+            models=tuple(whole.models[i] for i in agents),
+            tasks=tuple(whole.tasks[i] for i in at),
+            categories=tuple(whole.categories[i] for i in at),
+            scores=whole.scores[np.ix_(agents, at)],
+            k=0,
+        )
+
+    def _within(self, category: str) -> Bools:
+        return np.array([category in (OVERALL, name) for name in self.panel.categories], dtype=bool)
+
+
+def task_numbers(sample: Sample, agent: int, category: str, *, best: bool, k: int, missing: int) -> TaskNumbers:
+    """What an agent's number of each task is, and how far other seeds would move it.
+
+    best@k is the best of the rollouts that a task has, as in `outcome`: of fewer than k where some are missing.
+    """
+    at = sample.tasks_of(agent, category)
+    scores = np.sort(sample.panel.scores[agent, at], axis=1)
+    values, variances = best_cells(scores) if best else (cell_values(scores, AVG), seed_variance(scores, AVG))
+    count = observed(scores)
+    categories = tuple(sample.panel.categories[i] for i in at)
+    return TaskNumbers(values, variances, count - 1, count, categories, k, missing)
+
+
+def best_cells(scores: Floats) -> tuple[Floats, Floats]:
+    """(best, its variance over seeds) of each cell, its scores in ascending order with NaN behind."""
+    count = observed(scores)
+    values, variances = np.full(len(scores), np.nan), np.full(len(scores), np.nan)
+    for n in np.unique(count[count > 0]):
+        at, estimator = count == n, Estimator(int(n))
+        values[at], variances[at] = cell_values(scores[at], estimator), seed_variance(scores[at], estimator)
+    return values, variances
+
+
+def score_sample(finals: Sequence[FinalScore], categories: Categories) -> Sample | None:
+    """The final scores; None without a rollout."""
+    return _sample(((final.agent, final.task, final.value) for final in finals), categories)
+
+
+def run_sample(runs: Sequence[TabledRun], measure: str, categories: Categories) -> Sample | None:
+    """A measure of process or diagnostics, or a resource; None without a run."""
+    return _sample(((run.run.agent, run.run.task, run.quantities[measure]) for run in runs), categories)
+
+
+def _sample(rows: Iterable[tuple[str, str, Amount]], categories: Categories) -> Sample | None:
+    seen: Counter[tuple[str, str]] = Counter()
+    runs = []
+    for agent, task, value in rows:
+        seen[agent, task] += 1
+        runs.append(Run(agent, task, f"{seen[agent, task]:06}", value))
+    if not runs:
+        return None
+    made = panel(runs, categories)
+    there = np.array([[seen[agent, task] for task in made.tasks] for agent in made.models])
+    return Sample(made, np.arange(len(made.seeds)) < there[:, :, None])
+
+
+MEASURES = (*PROCESS, *DIAGNOSTICS, *RESOURCES)
+"""Every measure of a run that has a mean in some table."""
