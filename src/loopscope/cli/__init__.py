@@ -14,6 +14,7 @@ from loopscope.cli.demonstration import demo
 from loopscope.cli.doctor import doctor
 from loopscope.cli.explaining import explain
 from loopscope.cli.importing import import_
+from loopscope.cli.power import power
 from loopscope.cli.signals import listen
 from loopscope.cli.status import status
 from loopscope.cli.study import study_app
@@ -32,6 +33,7 @@ app.command()(status)
 app.command("import")(import_)
 app.command()(reading.analyze)
 app.command()(explain)
+app.command()(power)
 app.command()(reading.report)
 app.add_typer(study_app, name="study")
 app.add_typer(reading.tasks_app, name="tasks")

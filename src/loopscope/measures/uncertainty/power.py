@@ -204,8 +204,10 @@ def obstacle(plan: Plan, alpha: float) -> str | None:
         return what if plan.reading == "random tasks" else "one seed per task: nothing says how seeds differ"
     if plan.least > alpha:
         tasks = f"{plan.tasks} {'task' if plan.tasks == 1 else 'tasks'}"
-        of = tasks if plan.reading == "random tasks" else f"{tasks} with {plan.seeds} seeds"
-        return f"no result of {of} can have a p below {plan.least:.2g}, however large the difference"
+        of, fewest = f"{tasks} with {plan.seeds} seeds", "more seeds can"
+        if plan.reading == "random tasks":
+            of, fewest = tasks, f"{1 + math.ceil(-math.log2(alpha))} tasks are the fewest"
+        return f"no result of {of} can have a p below {plan.least:.2g}, however large the difference; {fewest}"
     return None
 
 

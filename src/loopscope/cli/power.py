@@ -1,0 +1,220 @@
+"""`power`: how small a difference a study can find, and what it takes and costs to find half of it. Runs nothing."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from loopscope.cli.console import Bars, Exit, err, out, plain, print_json, verb
+from loopscope.cli.tables import MISSING, counted, plain_table
+
+if TYPE_CHECKING:
+    from loopscope.analysis.power import Design
+    from loopscope.analysis.power_report import Comparison, PowerReport, Price, Step
+
+_MOST_PAIRS = 10
+"""Rows of the table; of more, the pooled pair alone."""
+_READINGS = {"random_tasks": "random tasks", "fixed_tasks": "fixed tasks"}
+
+
+@verb
+def power(
+    study: Annotated[
+        Path, typer.Argument(help="The study's directory, or its file, also before it was run.", show_default=False)
+    ],
+    alpha: Annotated[float, typer.Option(help="How often a difference may be found where none is.")] = 0.05,
+    chance: Annotated[
+        float, typer.Option("--power", help="How often a difference that is there is to be found.")
+    ] = 0.8,
+    effect: Annotated[
+        float | None, typer.Option("--effect", help="Also: what it takes to find a difference of this size.")
+    ] = None,
+    category: Annotated[str | None, typer.Option(help="Only the tasks of this family.", show_default="all")] = None,
+    seed_sd: Annotated[
+        float | None,
+        typer.Option(
+            "--assume-seed-sd",
+            help="Take this for the standard deviation of an agent's score between seeds of a task.",
+            show_default="from the runs",
+        ),
+    ] = None,
+    task_sd: Annotated[
+        float | None,
+        typer.Option(
+            "--assume-task-sd",
+            help="Take this for the standard deviation, between tasks of a family, of two agents' true difference.",
+            show_default="from the runs",
+        ),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print the result as JSON on standard output.")] = False,
+) -> None:
+    """Show how small a difference the study can find, and how many seeds or tasks find half of it, at which price."""
+    from loopscope.analysis.power import Question, study_power
+
+    question = Question(alpha, chance, effect, category, seed_sd, task_sd)
+    design, rows, faults = _studied(study)
+    found = study_power(design, rows, question)
+    print_json(found) if json else _tell(found)
+    if faults:
+        raise typer.Exit(Exit.FAILED)
+
+
+def _studied(study: Path) -> tuple[Design, Sequence[Mapping[str, Any]], int]:
+    """(design, rows of the runs, runs that our own code fails on): of a study that has runs, else of its file.
+
+    Raises:
+        RecordError, StudyError, TaskError: there is neither, or a task of the file cannot be read.
+    """
+    from loopscope.analysis.build import analyze
+    from loopscope.analysis.power import design_of
+    from loopscope.records import StudyStore
+    from loopscope.records.studyfile import STUDY_FILE, locate
+
+    file, directory = locate(study) if study.is_file() else (study / STUDY_FILE, study)
+    if not (directory / "runs").is_dir() and file.is_file():
+        return _planned(file), (), 0
+    bars = Bars()
+    with bars.running():
+        result = analyze(
+            directory,
+            lambda done, total, name: bars.update("analyze", done, total, ""),
+            workers=len(os.sched_getaffinity(0)),
+        )
+    for warning in result.summary.warnings:
+        err.print(f"[yellow]warning:[/] {plain(warning)}")
+    return design_of(result, StudyStore.open(directory)), result.frames["runs"].to_dicts(), result.faults
+
+
+def _planned(file: Path) -> Design:
+    """The design of a study that was never run."""
+    from loopscope.analysis.power import Design
+    from loopscope.records.studyfile import load_study
+    from loopscope.tasks.catalog import resolve
+    from loopscope.tasks.load import load_task
+
+    spec = load_study(file)
+    sources = [resolve(name, file.parent) for name in spec.tasks]
+    tasks = [load_task(source.directory, builtin=source.builtin) for source in sources]
+    agents = tuple(agent.label for agent in spec.agents)
+    return Design(spec.name, agents, {t.name: t.category for t in tasks}, len(spec.seeds), frozenset(agents))
+
+
+def _tell(found: PowerReport) -> None:
+    """One screen: the table, then what it takes in sentences."""
+    where = f" of the family {found.category}" if found.category else f" in {_families(found.families)}"
+    out.print(
+        f"{plain(found.study)}: {counted(len(found.agents), 'agent')}, {counted(found.tasks, 'task')}{plain(where)}, "
+        f"{counted(found.k, 'seed')}; {found.runs_scored} of {counted(found.runs_planned, 'run')} have a score",
+        soft_wrap=True,
+    )
+    _table(found)
+    main = [
+        c for c in found.comparisons if (c.first, c.second) == (found.comparisons[0].first, found.comparisons[0].second)
+    ]
+    for comparison in main:
+        out.print(plain(" ".join(_sentences(comparison, found))))
+    out.print(f"price: {_prices(found.prices) if found.runs_scored else 'unknown, as nothing was run'}")
+    for note in found.notes:
+        err.print(f"[yellow]note:[/] {plain(note)}", soft_wrap=True)
+
+
+def _families(count: int) -> str:
+    return "1 family" if count == 1 else f"{count} families"
+
+
+def _table(found: PowerReport) -> None:
+    kinds = list(dict.fromkeys((c.measure, c.reading) for c in found.comparisons))
+    rows: dict[str, dict[tuple[str, str], Comparison]] = {}
+    for comparison in found.comparisons:
+        rows.setdefault(_pair(comparison), {})[comparison.measure, comparison.reading] = comparison
+    shown = list(rows)[: 1 if len(rows) > _MOST_PAIRS else None]
+    heads = ["difference of", *(f"{_measure(m, found.k)}, {_READINGS[r]}" for m, r in kinds)]
+    lines = [[plain(name), *(_number(rows[name][kind].detectable) for kind in kinds)] for name in shown]
+    table = plain_table(heads, lines, numbers=True)
+    hidden = f"; the {len(rows) - 1} pairs one by one: --json" if len(shown) < len(rows) else ""
+    out.print(table)
+    out.print(
+        f"the smallest that is found in {100 * found.power:g} of 100 such studies at alpha {found.alpha:g}{hidden}; "
+        "random tasks: also on others like them; fixed tasks: on just these"
+    )
+
+
+def _pair(comparison: Comparison) -> str:
+    return "any two, pooled" if comparison.first is None else f"{comparison.first}, {comparison.second}"
+
+
+def _measure(measure: str, k: int) -> str:
+    return f"{measure.removesuffix('_at_k')}@{k}"
+
+
+def _number(value: float | None) -> str:
+    return MISSING if value is None else f"{value:.3f}"
+
+
+def _sentences(comparison: Comparison, found: PowerReport) -> Iterator[str]:
+    """What a pair can find with one reading, what half of it takes, and what the asked difference takes."""
+    begin = f"{_measure(comparison.measure, found.k)}, {_READINGS[comparison.reading]}:"
+    size = comparison.detectable
+    if size is None:
+        yield f"{begin} {comparison.reason}."
+    else:
+        beyond = ", which no difference of scores reaches" if size > 1 else ""
+        takes = _takes(comparison, comparison.half_by_seeds, comparison.half_by_tasks)
+        yield f"{begin} from {size:.3f} on{beyond}. Half of it, {size / 2:.3f}, takes {takes}."
+    if found.effect is None:
+        return
+    if size is not None and comparison.effect_chance is not None:
+        yield f"A difference of {found.effect:g} is found in {100 * comparison.effect_chance:.0f} of 100 such studies"
+        if size <= found.effect:
+            yield "as it is."
+            return
+        yield f"and takes {_takes(comparison, comparison.effect_by_seeds, comparison.effect_by_tasks)}."
+    elif comparison.effect_by_tasks or comparison.effect_by_seeds:
+        takes = _takes(comparison, comparison.effect_by_seeds, comparison.effect_by_tasks)
+        yield f"A difference of {found.effect:g} takes {takes}."
+
+
+def _takes(comparison: Comparison, seeds: Step | None, tasks: Step | None) -> str:
+    """How many seeds, or how many tasks, with the price of each."""
+    ways = []
+    if seeds is not None:
+        ways.append(f"{counted(seeds.seeds, 'seed')} ({_price(seeds)})")
+    elif comparison.seed_sd is None:
+        ways.append("an unknown number of seeds (one seed does not tell; --assume-seed-sd)")
+    else:
+        ways.append("no number of seeds")
+    if tasks is not None:
+        ways.append(f"{counted(tasks.tasks, 'task')} ({_price(tasks)})")
+    return " or ".join(ways)
+
+
+def _price(step: Step) -> str:
+    amounts = [_amount(unit, value) for unit, value in step.price.items()]
+    return ", ".join([f"{counted(step.runs_added, 'run')} more", *amounts])
+
+
+def _amount(unit: str, value: float) -> str:
+    if unit == "agent_sec":
+        return f"{value:.0f} s" if value < 600 else f"{value / 3600:.1f} h"
+    return f"{value:,.0f} tokens" if unit == "tokens" else f"{value:,.2f} USD"
+
+
+_UNITS = {
+    "cost_usd": "as agents or logs say",
+    "priced_usd": "at list prices of the tokens",
+    "agent_sec": "of the agents' own time",
+    "tokens": "in and out",
+}
+
+
+def _prices(prices: Sequence[Price]) -> str:
+    if not prices:
+        return "unknown, as no run of each agent says what it used"
+    return "; ".join(
+        f"{_amount(p.unit, p.per_run)} a run {_UNITS[p.unit]}, known for {p.known} of {counted(p.runs, 'run')}"
+        for p in prices
+    )
