@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import os
 import selectors
-import time
 from pathlib import Path
 
 import pytest
@@ -113,23 +113,32 @@ except OSError as exc:
     asyncio.run(go())
 
 
+def used(env: LocalEnvironment) -> int:
+    """Microseconds of processors that a sandbox has had, as its group counts them."""
+    limits = env._box.limits  # type: ignore[union-attr]
+    limits.read()
+    return (limits._seen.get("cpuacct") or limits._seen["cpu"]).peak or 0
+
+
 def test_many_threads_leave_a_neighbour_its_share(tmp_path: Path) -> None:
-    """Without a limit on processors too, where groups can be made."""
+    """Without a limit on processors too, where groups can be made: on one processor sixty get as much as one."""
     for name in "ab":
         (tmp_path / name).mkdir()
-    busy = "for i in $(seq 60); do setsid timeout 20 sh -c 'while :; do :; done' & done; wait"
-    count = "timeout 20 sh -c 'i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done' && echo done"
+    where = f"taskset -c {min(os.sched_getaffinity(0))}"
+    busy = f"for i in $(seq 60); do setsid {where} sh -c 'while :; do :; done' & done; wait"
+    count = f"{where} sh -c 'i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done' && echo done"
 
     async def go() -> None:
         async with running(tmp_path / "a") as one, running(tmp_path / "b") as two:
             if one._box.limits.means["cpu"].home is None:  # type: ignore[union-attr]
                 pytest.skip("no control groups for processors here")
-            hog = asyncio.create_task(one.exec(busy, timeout_sec=60))
-            while int(await says(one, "pgrep -c timeout || true")) < 60:
+            hog = asyncio.create_task(one.exec(busy))
+            while int(await says(one, "pgrep -fc '^sh -c while' || true")) < 60:
                 assert not hog.done()
-            begin = time.monotonic()
+            before = used(one), used(two)
             assert await says(two, count) == "done"
-            assert time.monotonic() - begin < 15
+            crowd, single = used(one) - before[0], used(two) - before[1]
+            assert crowd < 10 * single, "without a weight for each it is sixty times as much"
             hog.cancel()
             await asyncio.wait([hog])
             assert one.limits()["cpu"].state == "absent" and one.limits()["cpu"].hits is None
