@@ -111,6 +111,8 @@ def test_no_evidence_is_said_and_why() -> None:
     apart = difference(study({"m": {"x": [1, 1]}, "n": {"y": [1, 1]}}), "m", "n")
     assert (apart.interval.estimate, apart.test, apart.effect) == (None, None, None)
     assert "nothing to compare" in apart.verdict
+    short = difference(study({m: {"x": [0.1, 0.2], "y": [0.1]} for m in "mn"}), "m", "n", Estimator(2))
+    assert "1 of 2 tasks have fewer than 2 scores of one and no best@2" in (short.interval.guard or "")
     same = difference(study({m: {f"t{i}": [0.5, 0.5] for i in range(9)} for m in "mn"}), "m", "n")
     assert same.verdict == "no evidence of a difference"
     assert same.effect is not None

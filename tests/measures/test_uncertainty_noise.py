@@ -8,6 +8,7 @@ from measure_strategies import scores
 
 from loopscope.measures import c3, dip_confidence
 from loopscope.measures.uncertainty import components, confidence_of_dip, noise_dips, pooled_sd
+from loopscope.measures.uncertainty.components import _solve, _sums
 from loopscope.measures.uncertainty.dips import never_falling
 
 
@@ -38,6 +39,19 @@ def test_components_are_found_again_in_unbalanced_data() -> None:
         assert part.low is not None
         assert part.high is not None
         assert part.low < sd**2 < part.high
+
+
+def test_unequal_families_with_unequal_seeds_leave_no_bias() -> None:
+    """Two tasks of two seeds, ten of eight, and no task variance at all: the mean of the raw component is 0."""
+    rng = np.random.default_rng(5)
+    found = []
+    for _ in range(3000):
+        cube = rng.normal(0, 1, (12, 8, 1))
+        cube[:2, 2:] = np.nan
+        sums = _sums(cube, np.array([0, 0, *[1] * 10]))
+        found.append(float(_solve(sums, np.ones((1, 12)))[0, 0]))
+    assert abs(np.mean(found)) < 3.5 * np.std(found) / 3000**0.5
+    assert np.std(found) / 3000**0.5 < 0.003
 
 
 def test_what_cannot_be_told_apart_is_none_or_marked() -> None:

@@ -62,7 +62,7 @@ class _Sums:
     """Factor of the verification variance in the seeds' squares."""
     seeds_in_task: Floats
     repeats_in_task: Floats
-    """Factors of the two in the variance of a task mean."""
+    """Factors of the two in the squares of `apart`: of a task mean's variance its family's mean leaves 1 - 1/n_c."""
 
 
 def components(scores: Floats, categories: Sequence[str], draws: int = 2000, seed: int = 0) -> Components:
@@ -94,7 +94,8 @@ def _sums(cube: Floats, labels: Ints) -> _Sums:
     seeds = runs.sum(axis=1)
     task_means = _mean(run_means, 1)
     per_repeat = np.where(runs, 1 / np.maximum(repeats, 1), 0.0).sum(axis=1)
-    family = np.bincount(labels, task_means) / np.bincount(labels)
+    sizes = np.bincount(labels)
+    family, left = np.bincount(labels, task_means) / sizes, 1 - 1 / sizes[labels]
     return _Sums(
         apart=task_means - family[labels],
         families=len(family),
@@ -103,8 +104,8 @@ def _sums(cube: Floats, labels: Ints) -> _Sums:
         repeat_squares=np.nansum((cube - run_means[:, :, None]) ** 2, axis=(1, 2)),
         repeat_df=np.where(runs, repeats - 1, 0).sum(axis=1),
         repeats_in_seeds=per_repeat * (1 - 1 / seeds),
-        seeds_in_task=1 / seeds,
-        repeats_in_task=per_repeat / seeds**2,
+        seeds_in_task=left / seeds,
+        repeats_in_task=left * per_repeat / seeds**2,
     )
 
 
@@ -116,9 +117,8 @@ def _solve(sums: _Sums, counts: Floats) -> Floats:
         known = np.nan_to_num(repeat)
         seed_df = counts @ sums.seed_df
         seed = (counts @ sums.seed_squares - known * (counts @ sums.repeats_in_seeds)) / seed_df
-        within = np.maximum(np.nan_to_num(seed), 0) * (counts @ sums.seeds_in_task) / n
-        within += known * (counts @ sums.repeats_in_task) / n
-        task = counts @ sums.apart**2 / (n - sums.families) - within
+        squares = counts @ sums.apart**2 - np.maximum(np.nan_to_num(seed), 0) * (counts @ sums.seeds_in_task)
+        task = (squares - known * (counts @ sums.repeats_in_task)) / (n - sums.families)
     return np.stack([task, seed, repeat], axis=1)
 
 

@@ -77,6 +77,10 @@ def difference(
     bounds = settings.bounds
     spread = None if bounds is None else (bounds[0] - bounds[1], bounds[1] - bounds[0])
     interval = _tied(mean_of(numbers, replace(settings, bounds=spread)), numbers.values)
+    fewer = np.minimum(observed(one), observed(other))
+    if estimator.best is not None and (short := int((fewer < estimator.best).sum())):
+        lack = f"{short} of {len(fewer)} tasks have fewer than {estimator.best} scores of one and no {estimator}"
+        interval = noted(interval, lack)
     if settings.reading == "random tasks":
         test = sign_flips(numbers.values, settings.draws, settings.seed)
     elif pairing == "task":
@@ -123,7 +127,7 @@ def verdict(found: Difference, alpha: float) -> str:
     """
     low, high, p = found.interval.low, found.interval.high, found.p_adjusted
     if found.interval.estimate is None:
-        return "nothing to compare: no task has a score of both"
+        return "nothing to compare: no task has a number of both"
     if low is None or high is None:
         return f"{NO_EVIDENCE}: {found.interval.guard}"
     if found.test is not None and found.test.least > alpha:

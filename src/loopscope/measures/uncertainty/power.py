@@ -141,7 +141,8 @@ def plan_of(
     if reading == "fixed tasks":
         return Plan(n, panel.k, families, 0.0, within, reading)
     of_mean = one / observed(packed[a][there]) + other / observed(packed[b][there])
-    between = max(0.0, _spread(apart[there], labels) - float(of_mean.mean()))
+    left = 1 - 1 / np.bincount(labels)[labels]  # of a task's variance, where its family's mean is taken off
+    between = max(0.0, _spread(apart[there], labels) - float((left * of_mean).sum()) / (n - families))
     return Plan(n, panel.k, families, between, within)
 
 
