@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from loopscope.analysis.finals import Categories, FinalScore
+from loopscope.analysis.intervals.amounts import amount_interval
 from loopscope.analysis.intervals.figures import Figure
 from loopscope.analysis.intervals.places import LEVEL, READINGS, Ends
 from loopscope.analysis.intervals.samples import BEST_AT_K, OUTCOMES, Sample, bounds_of, task_numbers
@@ -14,10 +15,6 @@ from loopscope.measures.uncertainty import Interval, Reading, Settings
 from loopscope.measures.uncertainty.levels import TaskNumbers, mean_of, noted
 from loopscope.models.interval_rows import IntervalRow
 from loopscope.models.tables import OVERALL
-
-AMOUNT_DRAWS = 2_000
-"""Resamples behind the interval of an amount or a count, the only ones that are drawn; 10,000 move an end by 1 % of
-the interval's width at most and take five times as long."""
 
 
 def interval_rows(
@@ -32,17 +29,12 @@ def interval_rows(
         seed: of the draws.
     """
     rows = [
-        _row(figure, reading, samples[figure.measure], missing, seed)
+        _row(figure, interval, missing.get((figure.agent, figure.category, figure.measure), (None, None)))
         for figure in figures
         if figure.measure in samples
-        for reading in READINGS
+        for interval in intervals_of(figure, numbers_of(figure, samples[figure.measure]), seed)
     ]
     return sorted(rows, key=lambda row: (row.measure, row.agent, row.category, row.reading == READINGS[1]))
-
-
-def settings_of(measure: str, reading: Reading, seed: int) -> Settings:
-    """How the interval of a measure is made."""
-    return Settings(reading=reading, level=LEVEL, bounds=bounds_of(measure), draws=AMOUNT_DRAWS, seed=seed)
 
 
 def numbers_of(figure: Figure, sample: Sample) -> TaskNumbers:
@@ -57,34 +49,29 @@ def numbers_of(figure: Figure, sample: Sample) -> TaskNumbers:
     )
 
 
-def interval_of(figure: Figure, sample: Sample, reading: Reading, seed: int) -> Interval:
-    """The interval of a number, with all that is to be said of it."""
-    numbers, settings = numbers_of(figure, sample), settings_of(figure.measure, reading, seed)
-    found = mean_of(numbers, settings)
-    if figure.measure == BEST_AT_K and found.estimate is not None:
-        short = int(((numbers.rollouts > 0) & (numbers.rollouts < figure.k)).sum())
-        if short:
-            found = noted(
-                found, f"{short} of {found.n_tasks} tasks have fewer than {figure.k} scores: their best is low"
-            )
+def intervals_of(figure: Figure, numbers: TaskNumbers, seed: int) -> list[Interval]:
+    """The interval of a number for each reading, with all that is to be said of it."""
+    return [_interval(figure, numbers, reading, seed) for reading in READINGS]
+
+
+def _interval(figure: Figure, numbers: TaskNumbers, reading: Reading, seed: int) -> Interval:
+    bounds = bounds_of(figure.measure)
+    found = mean_of(numbers, Settings(reading=reading, level=LEVEL, bounds=bounds, method=None if bounds else "t"))
+    if bounds is None:
+        found = amount_interval(found, numbers, seed)
+    short = int(((numbers.rollouts > 0) & (numbers.rollouts < figure.k)).sum())
+    if figure.measure == BEST_AT_K and short:
+        found = noted(found, f"{short} of {found.n_tasks} tasks have fewer than {figure.k} scores: their best is low")
     return found
 
 
-def _row(
-    figure: Figure,
-    reading: Reading,
-    sample: Sample,
-    missing: Mapping[tuple[str, str, str], Ends],
-    seed: int,
-) -> IntervalRow:
-    found = interval_of(figure, sample, reading, seed)
+def _row(figure: Figure, found: Interval, missing: Ends) -> IntervalRow:
     low, high = _around(figure, found)
-    ends = missing.get((figure.agent, figure.category, figure.measure), (None, None))
     return IntervalRow(
         agent=figure.agent,
         category=figure.category,
         measure=figure.measure,
-        reading=reading,
+        reading=found.reading,
         value=figure.value,
         low=low,
         high=high,
@@ -96,8 +83,8 @@ def _row(
         n_missing=figure.n_missing,
         n_reconstructed=figure.n_reconstructed,
         n_reported=figure.n_reported,
-        missing_low=ends[0],
-        missing_high=ends[1],
+        missing_low=missing[0],
+        missing_high=missing[1],
         guard=found.guard,
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -48,6 +49,16 @@ class Sample:
     rollouts: Bools
     """(agent, task, rollout): planned or done, with a number or without."""
 
+    @cached_property
+    def averages(self) -> Cells:
+        """The mean of each cell."""
+        return _averages(self.panel.packed())
+
+    @cached_property
+    def bests(self) -> Cells:
+        """The best of the rollouts that a cell has, as in `outcome`: of fewer than k where some are missing."""
+        return _bests(self.panel.packed())
+
     def tasks_of(self, agent: int, category: str) -> Ints:
         """Where the tasks of a category stand that the agent has rollouts of."""
         return np.flatnonzero(self.rollouts[agent].any(axis=1) & self._within(category))
@@ -83,27 +94,36 @@ class Sample:
         return np.array([category in (OVERALL, name) for name in self.panel.categories], dtype=bool)
 
 
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """One number per (agent, task), NaN where there is none."""
+
+    values: Floats
+    variances: Floats
+    """Over seeds, of each number."""
+    count: Ints
+    """Rollouts behind each."""
+
+
 def task_numbers(sample: Sample, agent: int, category: str, *, best: bool, k: int, missing: int) -> TaskNumbers:
-    """What an agent's number of each task is, and how far other seeds would move it.
-
-    best@k is the best of the rollouts that a task has, as in `outcome`: of fewer than k where some are missing.
-    """
+    """What an agent's number of each task is, and how far other seeds would move it."""
     at = sample.tasks_of(agent, category)
-    scores = np.sort(sample.panel.scores[agent, at], axis=1)
-    values, variances = best_cells(scores) if best else (cell_values(scores, AVG), seed_variance(scores, AVG))
-    count = observed(scores)
-    categories = tuple(sample.panel.categories[i] for i in at)
-    return TaskNumbers(values, variances, count - 1, count, categories, k, missing)
+    cells = sample.bests if best else sample.averages
+    values, variances, count = cells.values[agent, at], cells.variances[agent, at], cells.count[agent, at]
+    return TaskNumbers(values, variances, count - 1, count, tuple(sample.panel.categories[i] for i in at), k, missing)
 
 
-def best_cells(scores: Floats) -> tuple[Floats, Floats]:
-    """(best, its variance over seeds) of each cell, its scores in ascending order with NaN behind."""
+def _averages(scores: Floats) -> Cells:
+    return Cells(cell_values(scores, AVG), seed_variance(scores, AVG), observed(scores))
+
+
+def _bests(scores: Floats) -> Cells:
     count = observed(scores)
-    values, variances = np.full(len(scores), np.nan), np.full(len(scores), np.nan)
+    values, variances = np.full(count.shape, np.nan), np.full(count.shape, np.nan)
     for n in np.unique(count[count > 0]):
         at, estimator = count == n, Estimator(int(n))
         values[at], variances[at] = cell_values(scores[at], estimator), seed_variance(scores[at], estimator)
-    return values, variances
+    return Cells(values, variances, count)
 
 
 def score_sample(finals: Sequence[FinalScore], categories: Categories) -> Sample | None:
