@@ -6,6 +6,7 @@ import asyncio
 import errno
 import os
 import selectors
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -13,9 +14,14 @@ from harbor.models.task.config import EnvironmentConfig
 from sandboxes import inside, running, says
 
 from loopscope.engine.loop import polling_loop
+from loopscope.models import LimitState
 from loopscope.sandbox import toolchain
+from loopscope.sandbox.doctor import State
+from loopscope.sandbox.doctor.start import Inside, _terminals
 from loopscope.sandbox.environment import LocalEnvironment
-from loopscope.sandbox.keeper.bounds import INSIDE, PSEUDO_TERMINALS
+from loopscope.sandbox.keeper.bounds import INSIDE, PSEUDO_TERMINALS, Board, bound_shares
+from loopscope.sandbox.keeper.system import mount_point
+from loopscope.sandbox.limits import Asked, Limits
 
 pytestmark = pytest.mark.sandbox
 
@@ -111,6 +117,41 @@ except OSError as exc:
                 await one.freeze()
 
     asyncio.run(go())
+
+
+@pytest.mark.parametrize("covered", [False, True])
+def test_terminals_that_take_no_limit_are_told(covered: bool) -> None:
+    """Of the kernel's answer in a sandbox's namespaces, in the record and by doctor; nothing where all is well."""
+    setup = "mount -t tmpfs none /dev/pts; " if covered else "mount -t devpts -o newinstance none /dev/pts; "
+    argv = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", f"{setup} echo ready; exec sleep 1000"]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None and process.stdout.readline() == "ready\n"
+        chain = [os.open(f"/proc/{process.pid}/ns/{name}", os.O_RDONLY) for name in ("user", "mnt")]
+        failed = bound_shares(chain, "/proc")
+        lines = Path(f"/proc/{process.pid}/mountinfo").read_text().splitlines()
+        process.kill()
+        for fd in chain:
+            os.close(fd)
+    assert failed == (errno.EINVAL if covered else 0)
+    limits = Limits(Asked(1 << 30, 100, None), one_id=True)
+    board = Board(limits.board)
+    board.seen["terminals_errno"] = failed
+    board.write()
+    told = limits.read().get("terminals")
+    limits.finish()
+    assert (told and (told.state, told.means)) == (
+        (LimitState.ABSENT, "/dev/pts takes no limit: Invalid argument") if covered else None
+    )
+    options = [line.split(" ", 5)[5] for line in lines if mount_point(line) == "/dev/pts"]
+    rows = list(_terminals(Inside(1, {"terminals": options})))
+    assert [(row.name, row.state) for row in rows] == [("limit on pseudo-terminals", State.MISSING)] * covered
+
+
+@inside()
+async def test_a_sandbox_s_own_terminals_are_bounded(env: LocalEnvironment, tmp_path: Path) -> None:
+    assert "terminals" not in env.limits()
+    await env.freeze()
+    assert "terminals" not in env.limits()
 
 
 def used(env: LocalEnvironment) -> int:

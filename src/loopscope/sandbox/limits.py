@@ -214,9 +214,15 @@ class Limits:
             self._board = bounds.read_board(self.board)
 
     def read(self) -> dict[str, Limit]:
-        """Of memory, pids and cpu: what holds, and what was seen up to now (or to the end)."""
+        """Of memory, pids and cpu: what holds, and what was seen up to now (or to the end).
+
+        Of `terminals` too where they could not be bounded, as they are in every sandbox otherwise.
+        """
         self._look()
-        return {name: self._limit(name) for name in ("cpu", "memory", "pids")}
+        found = {name: self._limit(name) for name in ("cpu", "memory", "pids")}
+        if failed := self._board.get("terminals_errno"):
+            found["terminals"] = Limit(state=LimitState.ABSENT, means=f"/dev/pts takes no limit: {os.strerror(failed)}")
+        return found
 
     def _limit(self, name: str) -> Limit:
         means = self.means[name]

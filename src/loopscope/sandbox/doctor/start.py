@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,10 +11,12 @@ from pathlib import Path
 from loopscope.sandbox import bwrap, probe
 from loopscope.sandbox.doctor.distribution import distribution, pip_install
 from loopscope.sandbox.doctor.finding import DECIDING_SEC, Area, Finding, Need, State
+from loopscope.sandbox.doctor.limits import PREFIX
 from loopscope.sandbox.doctor.machine import Machine, ask
 from loopscope.sandbox.doctor.namespaces import START, blocked_by
 from loopscope.sandbox.doctor.surroundings import surroundings
 from loopscope.sandbox.errors import SandboxError
+from loopscope.sandbox.keeper.bounds import PSEUDO_TERMINALS
 
 _TRY = "see what this says: `bwrap --unshare-all --ro-bind / / true`"
 _LOOK = r"""
@@ -25,6 +28,7 @@ n=0; for p in /proc/[0-9]*; do n=$((n + 1)); done; echo "processes:$n"
 for p in / /usr /dev /etc; do if ( : >"$p/loopscope-doctor" ) 2>/dev/null; then echo "writable:$p"; fi; done
 for p in /root /home /app; do [ -z "$(ls -A "$p" 2>/dev/null)" ] || echo "visible:$p"; done
 read -r a b c </proc/self/uid_map; echo "outside:$b"
+while read -r a b c d place rest; do case $place in /dev/pts) echo "terminals:$rest" ;; esac; done </proc/self/mountinfo
 """
 """Seen by a command inside: one `word:value` per line."""
 
@@ -102,6 +106,7 @@ def look_start(machine: Machine) -> Iterator[Finding]:
     yield Finding(Area.SANDBOX, START, State.OK, f"yes, {users}", need=Need.REQUIRED)
     yield from _users(inside)
     yield from _held(inside)
+    yield from _terminals(inside)
     yield from _filter(machine, inside)
 
 
@@ -132,6 +137,21 @@ def _held(inside: Inside) -> Iterator[Finding]:
     else:
         fact = "seen inside: no network, no new privileges, processes of its own, read-only system"
         yield Finding(Area.SANDBOX, "isolation", State.OK, fact, need=Need.REQUIRED)
+
+
+def _terminals(inside: Inside) -> Iterator[Finding]:
+    """Nothing where they are bounded: the row on the machine's pool says the rest."""
+    options = re.split("[ ,]", " ".join(inside.seen.get("terminals", ())))
+    if f"max={PSEUDO_TERMINALS}" not in options:
+        yield Finding(
+            Area.LIMITS,
+            f"{PREFIX}pseudo-terminals",
+            State.MISSING,
+            "absent: /dev/pts inside takes no limit",
+            cost="one agent can hold all pseudo-terminals, and none that works in a terminal starts meanwhile",
+            remedy="run agents that may do that one at a time (`concurrency: 1`)",
+            need=Need.OPTIONAL,
+        )
 
 
 def _filter(machine: Machine, inside: Inside) -> Iterator[Finding]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import resource
 import struct
@@ -36,7 +37,8 @@ if TYPE_CHECKING:
         watch: Watched
 
 
-FIELDS = ("memory_peak", "memory_hits", "pids_peak", "pids_hits", "cpu_usec", "watch_usec", "ticks", "failed_ticks")
+FIELDS = ("memory_peak", "memory_hits", "pids_peak", "pids_hits", "cpu_usec", "watch_usec", "ticks", "failed_ticks",
+          "terminals_errno")  # fmt: skip
 """What the board holds, in this order, each as an unsigned 64-bit number."""
 
 _BOARD = struct.Struct(f"={len(FIELDS)}Q")
@@ -188,13 +190,14 @@ PSEUDO_TERMINALS = 256
 """In a sandbox's own /dev/pts; all sandboxes together have kernel.pty.max less 1,024, which is 3,072 as a rule."""
 
 
-def bound_shares(chain: list[int], proc: str) -> None:
-    """Set `INSIDE` and `PSEUDO_TERMINALS`, by a process of its own.
+def bound_shares(chain: list[int], proc: str) -> int:
+    """Set `INSIDE` and `PSEUDO_TERMINALS`, by a process of its own; errno of why the latter could not be, 0 otherwise.
 
     `chain`: a sandbox's namespaces, those of users and of mounts first; `proc`: a procfs that can be written.
     """
     pid = os.fork()
     if pid == 0:
+        failed = errno.EPROTO
         try:
             os.setns(chain[0], 0)
             for name, most in INSIDE.items():
@@ -205,9 +208,13 @@ def bound_shares(chain: list[int], proc: str) -> None:
             os.setns(chain[1], 0)
             options = f"max={PSEUDO_TERMINALS},ptmxmode=666,mode=620"
             mount("devpts", "/dev/pts", None, MS_REMOUNT | MS_NOSUID | MS_NOEXEC, options)
+            failed = 0
+        except OSError as exc:
+            failed = exc.errno or failed
         finally:
-            os._exit(0)
-    os.waitpid(pid, 0)
+            os._exit(failed)
+    _, status = os.waitpid(pid, 0)
+    return os.WEXITSTATUS(status) if os.WIFEXITED(status) else errno.EPROTO
 
 
 def leave_room(group: str, settings: list[tuple[str, str, bool]]) -> None:

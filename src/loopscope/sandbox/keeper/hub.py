@@ -55,6 +55,8 @@ class Keeper:
         self.board = Board(fds[1])
         try:
             sandbox = Sandbox(request, fds[2:])
+            self.board.seen["terminals_errno"] = sandbox.terminals_errno
+            self.board.write()
             watched = request["bounds"]["watch"]
             if watched["memory"] or watched["pids"]:
                 self.watch = Watch(sandbox.init, watched, self.board, self.ranking)

@@ -150,7 +150,7 @@ class Sandbox:
             pid = int(info.split(b'"child-pid":', 1)[1].split(b"}")[0].split(b",")[0])
             self.init = pid
             self._open(pid)
-            bound_shares(self.chain, f"/proc/{pid}/root/proc")
+            self.terminals_errno = bound_shares(self.chain, f"/proc/{pid}/root/proc")
             self.porter.open(self.chain)
         except BaseException as exc:
             self.kill()
