@@ -91,6 +91,8 @@ def test_price_is_in_the_first_unit_that_every_agent_knows() -> None:
     assert [(p.unit, p.known) for p in prices(priced, ["a", "b"])] == [("priced_usd", 4)]
     (second, third) = prices([r | {"tokens": 7} for r in rows], ["a", "b"])
     assert (second.unit, third.unit, third.per_run) == ("agent_sec", "tokens", 7)
+    free = [r | {"cost_usd": 0.0, "priced_usd": 0.0} for r in rows]
+    assert [p.unit for p in prices(free, ["a", "b"])] == ["agent_sec"], "dollars that nobody spent are no price"
     assert prices(rows, ["c"]) == prices([], ["a"]) == ()
 
 

@@ -125,7 +125,7 @@ def test_bad_input_is_one_line_and_exit_code_2(cli, tmp_path):
 def test_one_seed_and_one_task_are_told(cli, tmp_path):
     made(tmp_path / "seed", seeds=1)
     text = cli("power", "seed").stdout
-    assert "an unknown number of seeds (one seed does not tell; --assume-seed-sd)" in text
+    assert "one seed does not tell what more would do (--assume-seed-sd)" in text
     assert "one seed per task: nothing says how seeds differ" in text
     made(tmp_path / "task", tasks=1)
     text = cli("power", "task").stdout

@@ -114,8 +114,12 @@ def study_power(design: Design, rows: Sequence[Mapping[str, Any]], question: Que
 
 
 def prices(rows: Sequence[Mapping[str, Any]], agents: Sequence[str]) -> tuple[Price, ...]:
-    """What one more run costs: in dollars where each agent has a run that knows them, else in seconds and tokens."""
-    found = {unit: price for unit in (*DOLLARS, *OTHERWISE) if (price := _price(rows, agents, unit)) is not None}
+    """What one more run costs: in dollars where each agent has a run that knows them, else in seconds and tokens.
+
+    Where no run used any of a unit (agents without a model cost no dollar), that unit is no price.
+    """
+    every = ((unit, _price(rows, agents, unit)) for unit in (*DOLLARS, *OTHERWISE))
+    found = {unit: price for unit, price in every if price is not None and price.per_run > 0}
     for unit in DOLLARS:
         if unit in found:
             return (found[unit],)

@@ -180,16 +180,21 @@ def _sentences(comparison: Comparison, found: PowerReport) -> Iterator[str]:
 
 def _takes(comparison: Comparison, seeds: Step | None, tasks: Step | None) -> str:
     """How many seeds, or how many tasks, with the price of each."""
-    ways = []
-    if seeds is not None:
-        ways.append(f"{counted(seeds.seeds, 'seed')} ({_price(seeds)})")
-    elif comparison.seed_sd is None:
-        ways.append("an unknown number of seeds (one seed does not tell; --assume-seed-sd)")
-    else:
-        ways.append("no number of seeds")
-    if tasks is not None:
-        ways.append(f"{counted(tasks.tasks, 'task')} ({_price(tasks)})")
+    ways = [f"{counted(n, what)} ({_price(step)})" for n, what, step in _steps(seeds, tasks)]
+    if seeds is None:
+        known = comparison.seed_sd is not None
+        few = (
+            "no number of seeds is enough" if known else "one seed does not tell what more would do (--assume-seed-sd)"
+        )
+        return "; ".join([*ways, few]) if ways else f"more than any number of tasks; {few}"
     return " or ".join(ways)
+
+
+def _steps(seeds: Step | None, tasks: Step | None) -> Iterator[tuple[int, str, Step]]:
+    if seeds is not None:
+        yield seeds.seeds, "seed", seeds
+    if tasks is not None:
+        yield tasks.tasks, "task", tasks
 
 
 def _price(step: Step) -> str:
