@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
+import hashlib
+import os
+import pickle
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -25,16 +29,21 @@ def server() -> Iterator[ForkServer]:
 
 @pytest.fixture(scope="session")
 def twins(server: ForkServer, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Twin]:
-    """What a study comes to that nobody disturbs; made once for each kind of study."""
-    made: dict[str, Twin] = {}
+    """What a study comes to that nobody disturbs; made once for each kind of study, by the first worker that asks."""
+    ours = tmp_path_factory.getbasetemp()
+    shared = (ours.parent if "PYTEST_XDIST_WORKER" in os.environ else ours) / "twins"
+    shared.mkdir(exist_ok=True)
 
     def twin(**kind: Any) -> Twin:
-        key = repr(sorted(kind.items()))
-        if key not in made:
-            arena = Arena(server, tmp_path_factory.mktemp("twin") / "a")
-            arena.write(**kind)
-            made[key] = Twin.of(arena)
-        return made[key]
+        kept = shared / hashlib.sha256(repr(sorted(kind.items())).encode()).hexdigest()[:16]
+        with kept.with_suffix(".lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not kept.exists():
+                arena = Arena(server, tmp_path_factory.mktemp("twin") / "a")
+                arena.write(**kind)
+                kept.write_bytes(pickle.dumps(Twin.of(arena)))
+        found: Twin = pickle.loads(kept.read_bytes())
+        return found
 
     return twin
 

@@ -104,6 +104,12 @@ class Start:
             return None
         return next((line["at"] for line in told if "struck" in line), None)
 
+    @property
+    def idle(self) -> bool:
+        """Whether it was an undisturbed `run`, without further options, that came to its end and found nothing to do."""
+        plain = self.argv[0] == "run" and len(self.argv) == 4 and self.blow == Blow() and not self.stopped
+        return plain and (self.code, self.began("verifier"), self.began("agent")) == (0, 0, 0)
+
     def began(self, kind: str) -> int:
         """How many `verifier` or `agent` commands were started."""
         return sum(line.get("began") == kind for line in self.report)
@@ -135,6 +141,7 @@ class Arena:
         self.tally = Tally()
         self.finished = Finished()
         self.pids: set[int] = set()
+        self.last: Start | None = None
         for name in ("fs", "locks", "tmp", "starts"):
             (home / name).mkdir(parents=True)
 
@@ -198,7 +205,7 @@ class Arena:
         if answer["stopped"]:
             return Start(argv, blow, 0, logs, stopped=True, pid=answer["pid"])
         self.pids.add(answer["pid"])
-        start = Start(argv, blow, answer["code"], logs, seconds=answer["seconds"], cpu=answer["cpu"])
+        start = self.last = Start(argv, blow, answer["code"], logs, seconds=answer["seconds"], cpu=answer["cpu"])
         self.tally.seconds += start.seconds
         self.tally.cpu += start.cpu
         self.tally.verifiers += start.began("verifier")

@@ -42,7 +42,18 @@ _MODULES = (
     "harbor.agents.nop",
     "harbor.trial.trial",
     "harbor.trial.single_step",
+    "harbor.trial.sync_trajectory",
     "killing_agent",
+    # What these load only when it is needed; `dirhash` asks git for its version meanwhile.
+    "dirhash",
+    "dulwich.trailers",
+    "dulwich.worktree",
+    "loopscope.cli.summary",
+    "loopscope.models.standing",
+    "numpy.ma",
+    "numpy.random",
+    "polars._utils.parquet",
+    "rich._emoji_codes",
 )
 _PR_SET_CHILD_SUBREAPER = 36
 _GONE_SEC = 20.0
