@@ -443,6 +443,27 @@ def test_calls_that_are_refused(tmp_path: Path, user: str) -> None:
     body(tmp_path)
 
 
+@pytest.mark.skipif(bool(seccomp.missing()), reason="no filters of system calls here")
+@inside()
+async def test_commands_are_born_with_the_filter(env: LocalEnvironment, tmp_path: Path) -> None:
+    """None of them takes of the machine's room for filters, which a neighbour may use up while the sandbox stands."""
+    mark = f"1000.{os.getpid()}"
+    task = asyncio.create_task(env.exec(f"exec sleep {mark}"))
+    while not (found := [pid for pid in processes(mark) if Path(f"/proc/{pid}/comm").read_text() == "sleep\n"]):
+        assert not task.done(), task.result()
+        await asyncio.sleep(0.01)
+    filters = []
+    pid = found[0]
+    for _ in ("command", "reaper", "entrant", "porter", "keeper"):
+        status = dict(line.split(":\t") for line in Path(f"/proc/{pid}/status").read_text().splitlines())
+        filters.append(status["Seccomp"])
+        pid = int(status["PPid"])
+    task.cancel()
+    await asyncio.wait([task])
+    before = dict(line.split(":\t") for line in Path("/proc/self/status").read_text().splitlines())["Seccomp"]
+    assert filters == ["2"] * 4 + [before]
+
+
 @inside(python_packages=toolchain.DEFAULT_PACKAGES)
 async def test_debugging_works(env: LocalEnvironment, tmp_path: Path) -> None:
     code = """

@@ -9,7 +9,6 @@ import signal
 import time
 
 from loopscope.sandbox.keeper.bounds import COMMANDS_OOM_ADJ, Bounds, write_file
-from loopscope.sandbox.keeper.seccomp import install
 from loopscope.sandbox.keeper.system import (
     PR_CAPBSET_DROP,
     PR_SET_CHILD_SUBREAPER,
@@ -49,7 +48,7 @@ def fork_inside(stderr: int) -> int:
         raise
 
 
-def run_command(request: CommandRequest, stdio: list[int], caps: int, code_filter: bytes) -> None:
+def run_command(request: CommandRequest, stdio: list[int], caps: int) -> None:
     """Inside, in the forked child: give up what is not needed and become the command. Does not return."""
     code = CANNOT_RUN
     try:
@@ -74,8 +73,6 @@ def run_command(request: CommandRequest, stdio: list[int], caps: int, code_filte
         os.setresuid(uid, uid, uid)
         set_capabilities(caps if uid == 0 else 0)
         os.chdir(request["cwd"])
-        if code_filter:
-            install(code_filter)
         prctl(PR_SET_DUMPABLE, 1)  # nothing is left that others inside may not have; /proc/self is shut without it
         try:
             write_file("/proc/self/oom_score_adj", str(COMMANDS_OOM_ADJ))
@@ -94,7 +91,7 @@ def exit_code(status: int) -> int:
     return code if code >= 0 else 128 - code
 
 
-def reap_command(request: CommandRequest, stdio: list[int], caps: int, code_filter: bytes) -> None:
+def reap_command(request: CommandRequest, stdio: list[int], caps: int) -> None:
     """First process of a command inside: holds its tree together until the command itself ends. Does not return."""
     try:
         prctl(PR_SET_CHILD_SUBREAPER, 1)
@@ -102,7 +99,7 @@ def reap_command(request: CommandRequest, stdio: list[int], caps: int, code_filt
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         main = fork_inside(stdio[2])
         if main == 0:
-            run_command(request, stdio, caps, code_filter)
+            run_command(request, stdio, caps)
         close_from(0)
         while True:
             pid, status = os.wait()
@@ -129,7 +126,7 @@ def enter(chain: list[int], fds: list[int], caps: int, bounds: Bounds) -> None:
         bounds.restrict()
         reaper = fork_inside(stdio[2])
         if reaper == 0:
-            reap_command(request, stdio, caps, bounds.filter)
+            reap_command(request, stdio, caps)
         close_from(0)
         _, status = os.waitpid(reaper, 0)
         os._exit(exit_code(status))

@@ -14,7 +14,8 @@ import socket
 
 from loopscope.sandbox.keeper.bounds import Bounds
 from loopscope.sandbox.keeper.command import complain, enter
-from loopscope.sandbox.keeper.system import PR_SET_PDEATHSIG, close_from, prctl
+from loopscope.sandbox.keeper.seccomp import install
+from loopscope.sandbox.keeper.system import PR_SET_NO_NEW_PRIVS, PR_SET_PDEATHSIG, close_from, prctl
 
 
 class Porter:
@@ -78,6 +79,10 @@ class _Loop:
         message, self.chain, _, _ = socket.recv_fds(self.keeper, 16, 16)
         if message != b"chain":
             os._exit(0)
+        if self.bounds.filter:
+            # Once for all commands, which are born with it: the machine's room for filters may be used up later.
+            prctl(PR_SET_NO_NEW_PRIVS, 1)
+            install(self.bounds.filter)
         wake_r, wake_w = os.pipe()
         for fd in (wake_r, wake_w):
             os.set_blocking(fd, False)
