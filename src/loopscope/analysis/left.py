@@ -83,7 +83,7 @@ def confidence(run: RunAnalysis, episode: Episode) -> DipConfidence | None:
         return None
     from loopscope.measures.uncertainty import confidence_of_dip  # numpy: only where a run has a dip
 
-    return confidence_of_dip(before, after, noise_sd(run))
+    return confidence_of_dip(before, after, noise_sd(run) if min(len(before), len(after)) == 1 else None)
 
 
 def noise_sd(run: RunAnalysis) -> float | None:

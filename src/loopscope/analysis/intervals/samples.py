@@ -128,15 +128,16 @@ def _bests(scores: Floats) -> Cells:
 
 def score_sample(finals: Sequence[FinalScore], categories: Categories) -> Sample | None:
     """The final scores; None without a rollout."""
-    return _sample(((final.agent, final.task, final.value) for final in finals), categories)
+    return sample_of(((final.agent, final.task, final.value) for final in finals), categories)
 
 
 def run_sample(runs: Sequence[TabledRun], measure: str, categories: Categories) -> Sample | None:
     """A measure of process or diagnostics, or a resource; None without a run."""
-    return _sample(((run.run.agent, run.run.task, run.quantities[measure]) for run in runs), categories)
+    return sample_of(((run.run.agent, run.run.task, run.quantities[measure]) for run in runs), categories)
 
 
-def _sample(rows: Iterable[tuple[str, str, Amount]], categories: Categories) -> Sample | None:
+def sample_of(rows: Iterable[tuple[str, str, Amount]], categories: Categories) -> Sample | None:
+    """From (agent, task, number) of every rollout; None without one."""
     seen: Counter[tuple[str, str]] = Counter()
     runs = []
     for agent, task, value in rows:

@@ -1,0 +1,86 @@
+"""What the explanation of one number of a study holds."""
+
+from __future__ import annotations
+
+from loopscope.models import Record
+
+
+class RunOfNumber(Record):
+    """A run behind a number."""
+
+    run_id: str
+    """Of the run; `explain_run` tells how its value came about."""
+    seed: int
+    """As the agent was given it."""
+    value: float | None
+    """Of the measure; None is left out."""
+    source: str | None
+    """From where its final score is known: official, reported or reconstructed."""
+
+
+class TaskOfNumber(Record):
+    """A task behind a number."""
+
+    task: str
+    """Name in tables."""
+    category: str
+    """Its family."""
+    value: float | None
+    """Mean or best of its runs; None leaves the task out."""
+    seed_variance: float | None
+    """Of the value, over other seeds; None where one run says nothing of it."""
+    runs: tuple[RunOfNumber, ...]
+    """All that have a record, by id."""
+
+
+class NumberTold(Record):
+    """A number of `outcome`, `process`, `diagnostics` or `resources` with its interval, and what stands behind both."""
+
+    agent: str
+    """Label of the agent."""
+    category: str
+    """The family, or `overall`."""
+    measure: str
+    """As in the table `intervals`."""
+    reading: str
+    """`random tasks` or `fixed tasks`."""
+    value: float | None
+    """As the tables have it."""
+    value_formula: str
+    """How it is made of the tasks."""
+    se: float | None
+    """Standard error; None where the data say nothing of it."""
+    se_formula: str
+    """How it is made."""
+    df: float | None
+    """Degrees of freedom of `se` (Satterthwaite)."""
+    t: float | None
+    """Student's quantile for the level; None without an error."""
+    low: float | None
+    """Of the interval; None where there is none: see `guard`."""
+    high: float | None
+    """The other end."""
+    level: float
+    """Nominal coverage."""
+    method: str | None
+    """`score`, `t` or `bca`."""
+    interval_formula: str | None
+    """How the method makes the interval of value, se and df."""
+    k: int
+    """Rollouts per task."""
+    n_tasks: int
+    """Tasks with a value."""
+    n_runs: int
+    """Runs with a value."""
+    n_missing: int
+    """Rollouts, planned or done, without one."""
+    missing_low: float | None
+    """The value with every missing final score at 0."""
+    missing_high: float | None
+    """The value with every missing final score at 1."""
+    guard: str | None
+    """What to know before it is believed."""
+    tasks: tuple[TaskOfNumber, ...]
+    """By name."""
+    warnings: tuple[str, ...] = ()
+    """That the tables are older than the records."""
