@@ -37,5 +37,9 @@ class Study:
     hostile: bool = False
     failed: Sequence[str] = ()
     """Run ids whose environment failed."""
+    finding: str = "no_evidence"
+    """Of every comparison (`Finding`); `higher`: whichever is."""
+    sure: bool = False
+    """A single task has an interval too."""
     files: dict[str, str] = field(default_factory=dict)
     """More files that every commit carries."""

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, get_origin, get_type_hints
 
 import polars as pl
+from study_intervals import comparison_rows, interval_rows, noise_rows, ranking_rows
 from study_shape import DIAGNOSTICS, HOSTILE, PROCESS, Row, Study
 
 from loopscope.analysis.parquet import schema
@@ -108,6 +109,12 @@ def write_tables(folder: Path, study: Study, runs: list[Row], checkpoints: list[
         "runs": runs, "checkpoints": checkpoints, "dips": dips, "outcome": outcome, "process": process,
         "process_by_category": _over_agents(process), "diagnostics": diagnostics, "task_scores": tasks,
         "resources": _resources(study.agents, runs),
+    }  # fmt: skip
+    split, noise_dips = noise_rows(study)
+    tables |= {
+        "intervals": interval_rows(study, outcome, process + diagnostics, tables["resources"], categories),
+        "comparisons": comparison_rows(study, outcome, process, categories),
+        "rankings": ranking_rows(study, outcome), "noise": split, "noise_dips": noise_dips,
     }  # fmt: skip
     for name, kind in TABLES.items():
         rows = [_filled(kind) | row for row in tables.get(name, [])]

@@ -8,8 +8,9 @@ from itertools import pairwise
 import pytest
 
 from loopscope.report import palette
+from loopscope.report.bars import Bar, bars
 from loopscope.report.curve import FinalPoint, Point, run_curve, ticks
-from loopscope.report.figures import Bar, Figure, HeatColumn, bars, heat_map
+from loopscope.report.figures import Figure, HeatColumn, heat_map
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -122,9 +122,9 @@ def test_cost_and_time_say_what_is_unknown(tmp_path: Path) -> None:
     text = " ".join(Page(study / "report" / "index.html").text.split())
     start = text.index("Cost and time")
     part = text[start : text.index("Task by task", start)]
-    assert "nop$0.00total $0.00; 2 runs unknown" in part
+    assert "nop$0.00total $0.00, n = 0; 2 runs unknown" in part
     assert "search— missing: unknown for every run of this agent" in part
-    assert "1 min 15 stotal 1 min 15 s" in part
+    assert "1 min 15 s, no intervaltotal 1 min 15 s, n = 1" in part
 
 
 def test_the_reason_for_a_missing_final_score_is_how_its_verification_ended(tmp_path: Path) -> None:
@@ -184,11 +184,11 @@ def test_agents_with_different_tasks_are_not_ranked(tmp_path: Path) -> None:
     text = " ".join(Page(study / "report" / "index.html").text.split())
     assert "What can be compared" in text and "different tasks (1 to 2 tasks each), so nobody is ranked" in text
     assert "avg@1, 1 common task" in text and "these bars do not compare them" in text
-    assert "highest avg" not in text and "#Agent" not in text
+    assert "highest avg" not in text and "PlaceAgent" not in text
     same = make(tmp_path / "same", Study(tasks=(("t", "c"),), seeds=(1,)))
     build_report(same)
     text = " ".join(Page(same / "report" / "index.html").text.split())
-    assert "highest avg@1" in text and "#Agent" in text and "What can be compared" not in text
+    assert "highest avg@1" in text and "PlaceAgent" in text and "What can be compared" not in text
 
 
 def test_rollouts_that_differ_in_number_are_told_as_they_are(tmp_path: Path) -> None:
@@ -209,11 +209,11 @@ def test_a_dip_says_how_it_stands_to_the_noise(tmp_path: Path) -> None:
     study = make(tmp_path / "s", Study(agents=("search",), tasks=(("t", "c"),), seeds=(1,)))
     path = study / "tables" / "dips.parquet"
     frame = pl.read_parquet(path)
-    known = {"depth_in_noise": 0.52, "confidence": 0.508, "confidence_pairs": 128}
+    known = {"depth_in_noise": 0.52, "confidence": 0.508, "confidence_method": "pairs", "confidence_pairs": 128}
     frame.with_columns(pl.lit(v).cast(frame.schema[k]).alias(k) for k, v in known.items()).write_parquet(path)
     build_report(study)
     text = Page(next((study / "report" / "runs").glob("*.html"))).text
-    assert "In noise bands" in text and "0.52, within it" in text and "50.8 % of 128" in text
+    assert "In noise bands" in text and "0.52, within it" in text and "50.8 %, of 128 pairs" in text
 
 
 def test_equal_inputs_give_equal_bytes(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import typer
 
 from loopscope.cli.console import Bars, Exit, out, print_json, require_run_extra, verb
 from loopscope.cli.running import Json, run_held
-from loopscope.cli.tables import leaderboard
+from loopscope.cli.tables import print_outcome
 
 MARKER = "# loopscope demo:"
 """How the demo's study file begins. A directory whose study file begins otherwise is not ours to write to."""
@@ -61,7 +61,7 @@ def demo(
     if json:
         print_json(summary)
     else:
-        out.print(leaderboard(analysis))
+        print_outcome(analysis)
         summary.tell()
         out.print("seconds: " + ", ".join(f"{phase.replace('_', ' ')} {value:.1f}" for phase, value in rounded.items()))
         out.print(f"report: {page}")

@@ -9,15 +9,16 @@ from typing import Annotated
 import typer
 
 from loopscope.cli.console import Bars, Exit, err, out, plain, print_json, study_directory, verb
-from loopscope.cli.tables import counted, leaderboard, plain_table
+from loopscope.cli.tables import counted, plain_table, print_outcome
+from loopscope.cli.with_intervals import with_intervals
 
 StudyDir = Annotated[
     Path, typer.Argument(help="The study's directory, or its file.", show_default=False, callback=study_directory)
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON on standard output.")]
 
-_LONG = ("checkpoints", "builds", "evaluations")
-"""Tables of many rows: read them from their files."""
+_LONG = ("checkpoints", "builds", "evaluations", "intervals")
+"""Tables of many rows: read them from their files. What `intervals` says of random tasks stands beside each number."""
 
 tasks_app = typer.Typer(help="The built-in tasks.", no_args_is_help=True)
 agents_app = typer.Typer(help="The agents that a study can name.", no_args_is_help=True)
@@ -47,9 +48,12 @@ def analyze(
         err.print(f"[yellow]warning:[/] {plain(warning)}")
     if json:
         frames = {name: frame.to_dicts() for name, frame in result.frames.items() if name not in _LONG}
-        print_json({"study": result.summary.model_dump(mode="json"), "renewed": list(result.renewed)} | frames)
+        print_json(
+            {"study": result.summary.model_dump(mode="json"), "renewed": list(result.renewed)}
+            | with_intervals(frames, result.frames["intervals"].to_dicts())
+        )
     else:
-        out.print(leaderboard(result))
+        print_outcome(result)
         out.print(f"{counted(result.frames['runs'].height, 'run')}, {len(result.renewed)} analysed anew")
         out.print(f"tables: {study / 'tables'}")
     if result.faults:

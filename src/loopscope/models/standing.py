@@ -1,11 +1,22 @@
-"""Whether the agents of one aggregate can be ranked: only by the same kind of scores on the same tasks."""
+"""Whether the agents of one aggregate can be ranked, and which of them can be told apart.
+
+Ranked: only by the same kind of scores on the same tasks. Told apart: only where a comparison found so; everything here
+reads what `comparisons.parquet` says, and computes no statistic.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 
-from loopscope.models.study_rows import OutcomeRow
+from loopscope.models.interval_rows import ComparisonRow, Finding
+from loopscope.models.study_rows import OVERALL, OutcomeRow
+
+RANDOM = "random tasks"
+"""The reading that is shown where none is named: the tasks stand for others like them."""
+FIXED = "fixed tasks"
+"""Just these tasks, other seeds."""
+_SWAPPED = {Finding.FIRST_HIGHER: Finding.SECOND_HIGHER, Finding.SECOND_HIGHER: Finding.FIRST_HIGHER}
 
 
 @dataclass(frozen=True)
@@ -67,3 +78,136 @@ def _tasks(number: int) -> str:
 def spelled_range(low: int, high: int) -> str:
     """`2`, or `1–3`."""
     return f"{low}" if low == high else f"{low}–{high}"
+
+
+def chosen_pairs(
+    rows: Iterable[ComparisonRow], measure: str = "avg_at_k", category: str = OVERALL, reading: str = RANDOM
+) -> tuple[ComparisonRow, ...]:
+    """The pairs of agents for one number in one category and reading."""
+    return tuple(row for row in rows if (row.measure, row.category, row.reading) == (measure, category, reading))
+
+
+def seen_from(row: ComparisonRow, agent: str) -> ComparisonRow:
+    """The comparison with `agent` as the first of the two; `verdict` names both and stays."""
+    if row.first == agent:
+        return row
+    return replace(
+        row,
+        first=row.second,
+        second=row.first,
+        difference=_less(row.difference),
+        low=_less(row.high),
+        high=_less(row.low),
+        wins=row.losses,
+        losses=row.wins,
+        d_z=_less(row.d_z),
+        superiority=_other(row.superiority),
+        p_above=_other(row.p_above),
+        missing_low=_less(row.missing_high),
+        missing_high=_less(row.missing_low),
+        finding=_SWAPPED.get(Finding(row.finding), Finding(row.finding)).value,
+    )
+
+
+def _less(value: float | None) -> float | None:
+    return None if value is None else 0.0 - value
+
+
+def _other(share: float | None) -> float | None:
+    return None if share is None else 1 - share
+
+
+def ordered_pairs(agents: Sequence[str], pairs: Iterable[ComparisonRow]) -> tuple[ComparisonRow, ...]:
+    """Each pair seen from the agent that stands first in `agents`, in their order; unknown agents are left out."""
+    at = {agent: index for index, agent in enumerate(agents)}
+    seen = [
+        seen_from(row, min(row.first, row.second, key=at.__getitem__))
+        for row in pairs
+        if row.first in at and row.second in at
+    ]
+    return tuple(sorted(seen, key=lambda row: (at[row.first], at[row.second])))
+
+
+def places(agents: Iterable[str], pairs: Iterable[ComparisonRow]) -> dict[str, tuple[int, int]]:
+    """Best and worst place of each agent: only who was found higher stands above it, only who was found lower below."""
+    names = tuple(agents)
+    above, below = dict.fromkeys(names, 0), dict.fromkeys(names, 0)
+    for row in pairs:
+        if row.first not in above or row.second not in above:
+            continue
+        if row.finding == Finding.FIRST_HIGHER:
+            above[row.second] += 1
+            below[row.first] += 1
+        elif row.finding == Finding.SECOND_HIGHER:
+            above[row.first] += 1
+            below[row.second] += 1
+    return {name: (1 + above[name], len(names) - below[name]) for name in names}
+
+
+def not_below(first: str, agents: Iterable[str], pairs: Iterable[ComparisonRow]) -> tuple[str, ...]:
+    """The agents that no comparison found lower than the first."""
+    lower = {row.second for row in (seen_from(r, first) for r in pairs if first in (r.first, r.second))
+             if row.finding == Finding.FIRST_HIGHER}  # fmt: skip
+    return tuple(agent for agent in agents if agent != first and agent not in lower)
+
+
+def pair_words(row: ComparisonRow, number: str, name: Callable[[str], str] = str) -> str:
+    """What a comparison says: `no evidence of a difference between A and B (avg@3: +0.03 [-0.05, 0.11], p 0.4, ...)`.
+
+    Args:
+        row: the comparison.
+        number: what was compared, as people call it.
+        name: makes a label fit for the place where the line is shown.
+    """
+    first, second = name(row.first), name(row.second)
+    if row.finding == Finding.NOTHING or row.difference is None:
+        return f"{first} and {second}: nothing to compare, no task has a number of both"
+    facts = [f"{number}: {spelled_difference(row)}"]
+    if row.finding != Finding.TOO_FEW and row.p_adjusted is not None:
+        facts.append(spelled_p(row.p_adjusted))
+    facts.append(_tasks(row.n_tasks))
+    return f"{_found(row, first, second)} ({', '.join(facts)})"
+
+
+def _found(row: ComparisonRow, first: str, second: str) -> str:
+    if row.finding == Finding.FIRST_HIGHER:
+        return f"{first} is higher than {second}"
+    if row.finding == Finding.SECOND_HIGHER:
+        return f"{first} is lower than {second}"
+    words = f"no evidence of a difference between {first} and {second}"
+    return f"{words}; {too_few(row)}" if row.finding == Finding.TOO_FEW else words
+
+
+def too_few(row: ComparisonRow) -> str:
+    """Why nothing could be found, whatever the difference."""
+    least = "" if row.p_least is None else f": p cannot be below {row.p_least:.3g}"
+    return f"too few tasks for any result to be significant{least}"
+
+
+def spelled_difference(row: ComparisonRow) -> str:
+    """`+0.03 [-0.05, 0.11]`."""
+    if row.difference is None:
+        return "none"
+    return f"{_rounded(row.difference):+.2f} {spelled_interval(row.low, row.high)}"
+
+
+def spelled_interval(low: float | None, high: float | None, show: Callable[[float], str] | None = None) -> str:
+    """`[0.21, 0.38]`, or that there is none."""
+    if low is None or high is None:
+        return "[no interval]"
+    spell = show or _two
+    return f"[{spell(low)}, {spell(high)}]"
+
+
+def spelled_p(p: float) -> str:
+    """`p 0.04`."""
+    return "p < 0.001" if p < 0.001 else f"p {p:.1g}" if p < 0.01 else f"p {p:.2g}"
+
+
+def _two(value: float) -> str:
+    return f"{_rounded(value):.2f}"
+
+
+def _rounded(value: float) -> float:
+    """To two digits, and no `-0`."""
+    return round(value, 2) + 0.0

@@ -1,7 +1,7 @@
 """Every figure of the report as a Vega-Lite specification, and its SVG.
 
-A function here (and in `curve`) takes numbers and returns a `Figure`; it knows no page. The same figure is drawn live
-in the page, as the static picture inside it, and as a file for a paper.
+A function here (and in `bars`, `forest` and `curve`) takes numbers and returns a `Figure`; it knows no page. The same
+figure is drawn live in the page, as the static picture inside it, and as a file for a paper.
 """
 
 from __future__ import annotations
@@ -9,12 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import altair as alt
 import vl_convert
 
-from loopscope.report import format as fmt
 from loopscope.report import palette as c
 
 _VL_VERSION = ".".join(alt.SCHEMA_VERSION.split(".")[:2])
@@ -66,28 +65,6 @@ def _tidy(tag: str, name: str) -> str:
     return re.sub(r' id="|url\(#', lambda m: f"{m.group()}{name}-", tag)
 
 
-@dataclass(frozen=True)
-class Bar:
-    """One row of a bar figure."""
-
-    label: str
-    value: float | None
-    """Solid part, 0..1."""
-    best: float | None = None
-    """Whole length, where there is one."""
-    note: str = ""
-    """Instead of a number when there is none, and in the tooltip."""
-    low: float | None = None
-    """What the value may have been at least and at most, where not all of it was seen."""
-    high: float | None = None
-
-    @property
-    def has_range(self) -> bool:
-        """Whether there is a value whose ends are told apart at three digits."""
-        known = self.value is not None and self.low is not None and self.high is not None
-        return known and (self.high or 0.0) - (self.low or 0.0) >= 5e-4
-
-
 def configured(chart: Any) -> Spec:
     """A chart as a specification in the one style of all figures."""
     spec: Spec = chart.to_dict()
@@ -116,105 +93,6 @@ def configured(chart: Any) -> Spec:
 def inline(values: Sequence[Mapping[str, object]]) -> alt.InlineData:
     """Data that stands in the specification."""
     return alt.InlineData(values=[dict(v) for v in values])
-
-
-def bars(name: str, title: str, rows: Sequence[Bar], *, solid: str, total: str | None = None) -> Figure:
-    """Horizontal bars on the whole range 0..1, one row per agent, its name above its bar.
-
-    Args:
-        name: stem of exported files.
-        title: one sentence.
-        rows: top to bottom.
-        solid: what the solid part is, e.g. `avg@3`.
-        total: what the whole length is, e.g. `best@3`; None when there is one value only.
-    """
-    values = [_bar_row(i, row, solid, total) for i, row in enumerate(rows)]
-    n = max(1, len(rows))
-    y = alt.Scale(domain=[n, 0], nice=False, zero=False)
-    x = alt.Scale(domain=[0, 1], nice=False, clamp=True)
-    axis = alt.Axis(values=AXIS, format=".2~f", title=None, domain=False, grid=False, orient="bottom")
-    tooltip = [alt.Tooltip("label:N", title="agent"), alt.Tooltip("tip:N", title="value")]
-
-    def bar(field: str, color: str) -> Any:
-        return (
-            alt.Chart()
-            .transform_filter(f"isValid(datum.{field})")
-            .mark_rect(color=color)
-            .encode(
-                x=alt.X("zero:Q", scale=x, axis=axis),
-                x2=f"{field}:Q",
-                y=alt.Y("top:Q", scale=y, axis=None),
-                y2="bottom:Q",
-                tooltip=tooltip,
-            )
-        )
-
-    def text(field: str, at: str, align: Literal["left", "right"], color: str, room: str) -> Any:
-        mark = alt.MarkDef(
-            type="text", align=align, baseline="middle", fontSize=13, color=color, limit=alt.ExprRef(room)
-        )
-        return alt.Chart(mark=mark).encode(
-            x=alt.X(f"{at}:Q", scale=x, axis=axis), y=alt.Y("line:Q", scale=y, axis=None), text=f"{field}:N"
-        )
-
-    ranged = any(row.has_range for row in rows)
-    right = 112 if total else 150 if ranged else 90
-    layers = [bar("one", c.TRACK), bar("best", c.LIGHT), bar("value", c.SOLID)]
-    if total is None:
-        del layers[1]
-    if ranged:
-        layers += _ranges(x, y)
-    layers += [
-        text("label", "zero", "left", c.INK, f"max(60, width - {right})"),
-        text("shown", "one", "right", c.MUTED, str(right)),
-    ]
-    chart = alt.layer(*layers, data=inline(values)).properties(width="container", height=46 * n)
-    return Figure(name, title, configured(chart))
-
-
-def _ranges(x: alt.Scale, y: alt.Scale) -> list[Any]:
-    """What each value may have been, as a line with ends across its bar."""
-    seen = alt.Chart().transform_filter("isValid(datum.low)")
-    line = seen.mark_rule(color=c.INK, strokeWidth=1.5).encode(
-        x=alt.X("low:Q", scale=x), x2="high:Q", y=alt.Y("middle:Q", scale=y, axis=None)
-    )
-    ends = [
-        seen.mark_rule(color=c.INK, strokeWidth=1.5).encode(
-            x=alt.X(f"{end}:Q", scale=x), y=alt.Y("top:Q", scale=y, axis=None), y2="bottom:Q"
-        )
-        for end in ("low", "high")
-    ]
-    return [line, *ends]
-
-
-def _bar_row(index: int, row: Bar, solid: str, total: str | None) -> dict[str, object]:
-    if row.value is None and row.best is None:
-        shown = tip = f"{fmt.DASH} {row.note}".strip()
-    elif total is None:
-        shown, tip = fmt.score(row.value), f"{solid} {fmt.score(row.value)}"
-    else:
-        shown = f"{fmt.score(row.value)} · {fmt.score(row.best)}"
-        tip = f"{solid} {fmt.score(row.value)}, {total} {fmt.score(row.best)}"
-    if row.note and row.value is not None:
-        tip += f" ({row.note})"
-    ends: dict[str, object] = {}
-    if row.has_range:
-        shown += f" ({fmt.score(row.low)}–{fmt.score(row.high)})"
-        tip += f"; {fmt.score(row.low)} to {fmt.score(row.high)}, whatever was not seen"
-        ends = {"low": row.low, "high": row.high, "middle": index + 0.71}
-    return {
-        **ends,
-        "label": row.label,
-        "value": row.value,
-        "best": row.best,
-        "zero": 0,
-        "one": 1,
-        "line": index + 0.34,
-        "top": index + 0.58,
-        "bottom": index + 0.84,
-        "shown": shown,
-        "tip": tip,
-    }
 
 
 @dataclass(frozen=True)

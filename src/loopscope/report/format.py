@@ -19,6 +19,13 @@ class Cell:
     heat: int | None = None
     """Shade 0..8; None for none."""
     sort: float | None = None
+    span: str = ""
+    """Its interval, or that there is none; empty for numbers that have none by their nature."""
+    span_note: str = ""
+    """What the interval stands on, and what speaks against it."""
+    fixed: str = ""
+    """The interval for just these tasks, where it is shown too."""
+    fixed_note: str = ""
 
 
 def score(value: float | None, digits: int = 3) -> str:

@@ -12,6 +12,7 @@ import polars as pl
 from pydantic import TypeAdapter, ValidationError
 
 from loopscope.models import RunEvidence, RunRecord, StateScore
+from loopscope.models.interval_rows import ComparisonRow, IntervalRow, NoiseDipRow, NoiseRow, RankingRow
 from loopscope.models.standing import Standing, standing
 from loopscope.models.tables import (
     OVERALL,
@@ -74,6 +75,13 @@ class StudyInputs:
         self.diagnostics = _table(tables, "diagnostics", MeasureRow)
         self.resources = _table(tables, "resources", ResourceRow)
         self.task_scores = _table(tables, "task_scores", TaskScoreRow)
+        self.intervals = {
+            (r.agent, r.category, r.measure, r.reading): r for r in _table(tables, "intervals", IntervalRow)
+        }
+        self.comparisons = _table(tables, "comparisons", ComparisonRow)
+        self.rankings = _table(tables, "rankings", RankingRow)
+        self.noise = _table(tables, "noise", NoiseRow)
+        self.noise_dips = _table(tables, "noise_dips", NoiseDipRow)
 
     @cached_property
     def agents(self) -> tuple[str, ...]:

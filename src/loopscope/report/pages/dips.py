@@ -26,7 +26,7 @@ class DipView:
     noise: Cell
     """Its depth in noise bands."""
     sure: Cell
-    """Of how many pairs of measurements the dip is one."""
+    """The chance that one more measurement of each side would show it again, and by what that is known."""
 
 
 def dip_view(dip: DipRow, rows: Sequence[CheckpointRow]) -> DipView:
@@ -56,6 +56,17 @@ def _noise(depth: float | None) -> Cell:
 
 
 def _sure(dip: DipRow) -> Cell:
-    if dip.confidence is None or (dip.confidence_pairs or 0) < 2:
-        return Cell(fmt.DASH, "both ends were measured once")
-    return Cell(f"{fmt.percent(dip.confidence)} of {dip.confidence_pairs:,}")
+    if dip.confidence is None:
+        return Cell(fmt.DASH, "a side was measured once, and no noise is known")
+    return Cell(confidence(dip), span=_known_by(dip))
+
+
+def confidence(dip: DipRow) -> str:
+    """How sure a dip is, as a share."""
+    return fmt.percent(dip.confidence)
+
+
+def _known_by(dip: DipRow) -> str:
+    if dip.confidence_method == "pairs":
+        return f"of {fmt.plural(dip.confidence_pairs or 0, 'pair')}"
+    return "by the noise of other states" if dip.confidence_method == "pooled noise" else ""

@@ -2,40 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
-from loopscope.models.standing import Standing, spelled_range, standing
-from loopscope.models.tables import OVERALL, OutcomeRow
+from loopscope.models.standing import Standing, chosen_pairs, not_below, spelled_range
+from loopscope.models.tables import OVERALL
 from loopscope.report import figures as fig
 from loopscope.report import format as fmt
 from loopscope.report.format import Cell
 from loopscope.report.glossary import DIAGNOSTICS, GROUPS, PROCESS, term
 from loopscope.report.inputs import StudyInputs
+from loopscope.report.pages.apart import Apart, apart
 from loopscope.report.pages.chart import Chart, chart
-from loopscope.report.pages.process import Panel, category_name, measure_cell, process_figure, process_panel
-from loopscope.report.pages.reconstruction import among, harness, outcome_words, unofficial
+from loopscope.report.pages.leaderboard import (
+    AgentLine,
+    CategoryPanel,
+    agent_lines,
+    category_panels,
+    outcome_figure,
+    outcome_guards,
+    scored_agents,
+)
+from loopscope.report.pages.process import Panel, category_name, process_figure, process_panel, spanned_cell
+from loopscope.report.pages.reconstruction import among, outcome_words, unofficial
 from loopscope.report.pages.resources import UseLine, use_lines
-from loopscope.report.text import file_name, one_line
-
-
-@dataclass(frozen=True)
-class AgentLine:
-    """One row of the leaderboard table."""
-
-    rank: str
-    agent: str
-    harness: str
-    model: str
-    avg: Cell
-    best: Cell
-    common: Cell
-    """avg@k over the tasks that all agents share."""
-    support: str
-    missing: int
-    reconstructed: str
-    """How many of its scores no verifier gave; empty for none."""
+from loopscope.report.pages.sure import Sure, sure
+from loopscope.report.text import one_line
 
 
 @dataclass(frozen=True)
@@ -75,7 +67,13 @@ class OverviewPage:
     """Name, number, note."""
     leaderboard: tuple[AgentLine, ...]
     chart: Chart | None
-    categories: tuple[Panel, ...]
+    guards: tuple[str, ...]
+    """What to know before the intervals of the leaderboard are believed."""
+    placed: bool
+    """Whether the agents have places."""
+    apart: Apart | None
+    sure: Sure | None
+    categories: tuple[CategoryPanel, ...]
     process: tuple[Panel, ...]
     diagnostics: Grid
     detail: Grid
@@ -89,20 +87,26 @@ class OverviewPage:
 
 def overview(inputs: StudyInputs) -> OverviewPage:
     """Lay out the first page."""
-    main = _outcome_figure(inputs, OVERALL, "leaderboard")
-    categories = [(c, _outcome_figure(inputs, c, f"category-{file_name(c)}")) for c in inputs.categories]
+    main = outcome_figure(inputs, OVERALL, "leaderboard")
+    categories = category_panels(inputs)
+    compared = apart(inputs)
     process = {t.key: process_figure(inputs, t) for t in PROCESS}
     diagnostics, detail = _diagnostics(inputs, detail=False), _diagnostics(inputs, detail=True)
     found = [main, *(f for _, f in categories), *process.values(), _heat_figure(diagnostics)]
+    found += compared.figures if compared else ()
     return OverviewPage(
         lead=_lead(inputs),
         standing=inputs.standing,
         best_of=_best_of(inputs),
         scores=outcome_words(inputs),
         facts=_facts(inputs),
-        leaderboard=tuple(_agent_line(inputs, i, a) for i, a in enumerate(inputs.agents, 1)),
+        leaderboard=(lines := agent_lines(inputs)),
+        placed=any(line.place for line in lines),
         chart=chart(main) if inputs.agents else None,
-        categories=tuple(Panel(category_name(c), None, chart(f, 420), _support(inputs, c)) for c, f in categories),
+        guards=outcome_guards(inputs),
+        apart=compared,
+        sure=sure(inputs),
+        categories=tuple(panel for panel, _ in categories),
         process=tuple(process_panel(inputs, t, process[t.key]) for t in PROCESS),
         diagnostics=diagnostics,
         detail=detail,
@@ -135,7 +139,18 @@ def _lead(inputs: StudyInputs) -> str:
     top = max(r.avg_at_k or 0.0 for r in best)
     names = [one_line(a, 60) for a in inputs.agents if any(r.agent == a and r.avg_at_k == top for r in best)]
     who = _listing(names) if len(names) <= 3 else f"{len(names)} agents"
-    return f"{text} {who} {'has' if len(names) == 1 else 'share'} the highest avg@{inputs.k}, {fmt.score(top)}."
+    text += f" {who} {'has' if len(names) == 1 else 'share'} the highest avg@{inputs.k}, {fmt.score(top)}"
+    return f"{text}{_not_told(inputs) if len(names) == 1 else ''}."
+
+
+def _not_told(inputs: StudyInputs) -> str:
+    """Who cannot be told apart from the agent that stands first."""
+    agents = scored_agents(inputs)
+    level = [one_line(a, 60) for a in not_below(agents[0], agents, chosen_pairs(inputs.comparisons))]
+    if not level:
+        return ""
+    who = "the others" if len(level) == len(agents) - 1 > 1 else _listing(level)
+    return f"; {who if len(level) <= 3 or who == 'the others' else f'{len(level)} others'} cannot be told apart from it"
 
 
 def _each(low: int, high: int) -> str:
@@ -165,73 +180,6 @@ def _facts(inputs: StudyInputs) -> tuple[tuple[str, str, str], ...]:
     )
 
 
-def _rows(rows: Iterable[OutcomeRow], category: str) -> dict[str, OutcomeRow]:
-    return {r.agent: r for r in rows if r.category == category}
-
-
-def _outcome_figure(inputs: StudyInputs, category: str, name: str) -> fig.Figure:
-    found = _rows(inputs.outcome, category)
-    k = inputs.k
-    # Of a family, those alone that were given a task of it.
-    agents = [agent for agent in inputs.agents if category == OVERALL or agent in found]
-    bars = [
-        fig.Bar(
-            one_line(agent, 90),
-            found[agent].avg_at_k if agent in found else None,
-            found[agent].best_at_k if agent in found else None,
-            _bar_note(found.get(agent)),
-        )
-        for agent in agents
-    ]
-    where = "over all tasks" if category == OVERALL else f"in {category_name(category)}"
-    title = f"avg@{k} (solid) and best@{k} (whole bar) {where}"
-    words = unofficial(found.values(), sum(row.n_runs for row in found.values()))
-    title += f", scores {words}" if words else ""
-    return fig.bars(name, title, bars, solid=f"avg@{k}", total=f"best@{k}")
-
-
-def _bar_note(row: OutcomeRow | None) -> str:
-    if row is None or row.avg_at_k is None:
-        return f"{row.n_missing} missing" if row and row.n_missing else "no score"
-    words = (f"{row.n_missing} missing" if row.n_missing else "", unofficial([row], row.n_runs))
-    return ", ".join(filter(None, words))
-
-
-def _support(inputs: StudyInputs, category: str) -> str:
-    tasks = sum(t.category == category for t in inputs.study.tasks)
-    runs = [r for r in inputs.runs if r.category == category]
-    missing = sum(r.final_score is None for r in runs)
-    text = f"{fmt.plural(tasks, 'task')}, n = {fmt.plural(len(runs), 'run')}"
-    compared = standing(r for r in inputs.outcome if r.category == category)
-    alone = "" if compared.same_tasks else "not the same tasks for all: no comparison"
-    words = (text, f"{missing} without a score" if missing else "", among(runs), alone)
-    return ", ".join(filter(None, words))
-
-
-def _agent_line(inputs: StudyInputs, rank: int, agent: str) -> AgentLine:
-    row = _rows(inputs.outcome, OVERALL).get(agent)
-    entry = next((a for a in inputs.study.agents if a.label == agent), None)
-    why = "no run of this agent has a final score"
-    avg, best = (row.avg_at_k, row.best_at_k) if row else (None, None)
-    return AgentLine(
-        rank=str(rank) if avg is not None and inputs.standing.ranked else "",
-        agent=one_line(agent, 90),
-        harness=harness(entry.harness if entry else None),
-        model=one_line((entry.model if entry else None) or "", 60),
-        avg=Cell(fmt.score(avg), None if avg is not None else why),
-        best=Cell(fmt.score(best), None if best is not None else why),
-        common=Cell(fmt.score(row.common_avg if row else None), None if row and row.common_avg is not None else why),
-        support=_line_support(row, inputs) if row else "no runs",
-        missing=row.n_missing if row else 0,
-        reconstructed=unofficial([row], row.n_runs) if row else "",
-    )
-
-
-def _line_support(row: OutcomeRow, inputs: StudyInputs) -> str:
-    text = f"{fmt.plural(row.n_tasks, 'task')}, n = {row.n_runs}"
-    return text if inputs.k != "k" else f"{text}, k = {spelled_range(row.k_min, row.k)}"
-
-
 def _diagnostics(inputs: StudyInputs, *, detail: bool) -> Grid:
     rows = {(r.agent, r.measure): r for r in inputs.diagnostics if r.category == OVERALL}
     present = {m for _, m in rows}
@@ -249,7 +197,10 @@ def _diagnostics(inputs: StudyInputs, *, detail: bool) -> Grid:
         columns=tuple((one_line(t.name, 40), t.key, t.group) for t in terms),
         groups=tuple(groups.items()),
         rows=tuple(
-            (one_line(a, 60), tuple(measure_cell(rows.get((a, t.key)), t, tops[t.key]) for t in terms))
+            (
+                one_line(a, 60),
+                tuple(spanned_cell(inputs, a, OVERALL, rows.get((a, t.key)), t, tops[t.key]) for t in terms),
+            )
             for a in inputs.agents
         ),
     )

@@ -10,6 +10,7 @@ from loopscope.report import format as fmt
 from loopscope.report.inputs import RunFiles
 from loopscope.report.pages.chart import Chart, chart
 from loopscope.report.pages.commits import kind_of, score_missing
+from loopscope.report.pages.dips import confidence
 from loopscope.report.pages.reconstruction import RECONSTRUCTED
 from loopscope.report.text import one_line
 
@@ -19,6 +20,7 @@ def path_chart(run: RunRow, rows: Sequence[CheckpointRow], dips: Sequence[DipRow
     if not rows:
         return None
     falling = _falling(dips, rows)
+    sure = {d.start_sha: confidence(d) for d in dips if d.confidence is not None}
     points = [
         curve.Point(
             number=r.position + 1,
@@ -28,7 +30,7 @@ def path_chart(run: RunRow, rows: Sequence[CheckpointRow], dips: Sequence[DipRow
             high=r.score_max,
             water=r.high_water,
             kind=kind_of(r),
-            note=_tip(r),
+            note=_tip(r, sure.get(r.sha, "")),
             falling=r.position in falling,
             odd=r.suspicious,
         )
@@ -48,7 +50,7 @@ def _falling(dips: Sequence[DipRow], rows: Sequence[CheckpointRow]) -> set[int]:
     return {p for start, low in spans if start is not None and low is not None for p in range(start, low + 1)}
 
 
-def _tip(row: CheckpointRow) -> str:
+def _tip(row: CheckpointRow, sure: str) -> str:
     if row.score is None:
         return f"{fmt.DASH} {score_missing(row)}"
     text = f"score {fmt.score(row.score)}"
@@ -59,4 +61,5 @@ def _tip(row: CheckpointRow) -> str:
     if row.suspicious:
         text += f", {one_line('; '.join(row.remarks), 160)}"
     words = {"dip": "dip", "recovery": "recovery", "removed": "not counted", "initial": "initial state"}
-    return f"{text}, {words[kind_of(row)]}" if kind_of(row) in words else text
+    text += f", {words[kind_of(row)]}" if kind_of(row) in words else ""
+    return f"{text}, shown again {sure}" if row.is_dip_start and sure else text

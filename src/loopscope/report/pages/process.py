@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from loopscope.models.tables import OVERALL, CategoryRow, MeasureRow
-from loopscope.report import figures as fig
 from loopscope.report import format as fmt
+from loopscope.report.bars import Bar, bars
+from loopscope.report.figures import Figure
 from loopscope.report.format import Cell
 from loopscope.report.glossary import Term
 from loopscope.report.inputs import StudyInputs
 from loopscope.report.pages.chart import Chart, chart
+from loopscope.report.pages.intervals import Show, ends, interval, share, whole_percent, with_span
 from loopscope.report.pages.reconstruction import unofficial
 from loopscope.report.text import one_line
 
@@ -34,24 +36,27 @@ def category_name(category: str) -> str:
     return fmt.words(one_line(category, 60))
 
 
-def process_figure(inputs: StudyInputs, t: Term) -> fig.Figure:
+def process_figure(inputs: StudyInputs, t: Term) -> Figure:
     """One measure by agent, over all tasks."""
     found = {r.agent: r for r in inputs.process if r.category == OVERALL and r.measure == t.key}
-    ends = {(r.agent, r.measure): r.value for r in inputs.diagnostics if r.category == OVERALL}
-    bars = [
-        fig.Bar(
+    known = {(r.agent, r.measure): r.value for r in inputs.diagnostics if r.category == OVERALL}
+    rows = [
+        Bar(
             one_line(agent, 90),
             found[agent].value if agent in found else None,
             note=_note(found.get(agent)),
-            low=ends.get((agent, f"{t.key}_low")),
-            high=ends.get((agent, f"{t.key}_high")),
+            low=known.get((agent, f"{t.key}_low")),
+            high=known.get((agent, f"{t.key}_high")),
+            interval=ends(interval(inputs, agent, OVERALL, t.key)),
         )
         for agent in inputs.agents
     ]
     title = f"{t.name}, mean over tasks"
-    if any(bar.has_range for bar in bars):
-        title += "; the line across a bar: from what it is at least to what it is at most, whatever was not seen"
-    return fig.bars(f"process-{t.key}", title, bars, solid=t.name)
+    if any(row.interval for row in rows):
+        title += "; the line across a bar: its 95 % interval for tasks like these"
+    if any(row.has_range for row in rows):
+        title += "; dashed, below a bar: from what it is at least to what it is at most, whatever was not seen"
+    return bars(f"process-{t.key}", title, rows, solid=t.name)
 
 
 def _note(row: MeasureRow | None) -> str:
@@ -61,19 +66,19 @@ def _note(row: MeasureRow | None) -> str:
     return f"n = {row.n_runs}" + (f", {rebuilt}" if rebuilt else "")
 
 
-def process_panel(inputs: StudyInputs, t: Term, figure: fig.Figure) -> Panel:
+def process_panel(inputs: StudyInputs, t: Term, figure: Figure) -> Panel:
     """The measure with its figure and its values by category."""
     found = {(r.agent, r.category): r for r in inputs.process if r.measure == t.key}
     together = {r.category: r for r in inputs.process_by_category if r.measure == t.key}
     rows = tuple(
-        (one_line(a, 60), tuple(measure_cell(found.get((a, c)), t, 1.0) for c in inputs.categories))
+        (one_line(a, 60), tuple(spanned_cell(inputs, a, c, found.get((a, c)), t, 1.0) for c in inputs.categories))
         for a in inputs.agents
     )
     runs = [found[a, OVERALL].n_runs for a in inputs.agents if (a, OVERALL) in found]
     span = (
         f"n = {min(runs)}" if runs and min(runs) == max(runs) else f"n = {min(runs)}–{max(runs)}" if runs else "n = 0"
     )
-    ranged = "; in brackets from at least to at most, whatever was not seen" if "; the line" in figure.title else ""
+    ranged = "; dashed and in round brackets: whatever was not seen" if "; dashed" in figure.title else ""
     return Panel(
         title=t.name,
         term=t,
@@ -89,6 +94,12 @@ def process_panel(inputs: StudyInputs, t: Term, figure: fig.Figure) -> Panel:
 def _rebuilt(rows: list[MeasureRow]) -> str:
     words = unofficial(rows, sum(row.n_runs for row in rows))
     return f", scores {words}" if words else ""
+
+
+def spanned_cell(inputs: StudyInputs, agent: str, category: str, row: MeasureRow | None, t: Term, top: float) -> Cell:
+    """A measure with its shade and its interval."""
+    show: Show = {"score": share, "percent": whole_percent}.get(t.format, t.show)
+    return with_span(measure_cell(row, t, top), interval(inputs, agent, category, t.key), show)
 
 
 def measure_cell(row: MeasureRow | CategoryRow | None, t: Term, top: float) -> Cell:

@@ -9,6 +9,7 @@ from loopscope.models.tables import OVERALL, ResourceRow
 from loopscope.report import format as fmt
 from loopscope.report.format import Cell
 from loopscope.report.inputs import StudyInputs
+from loopscope.report.pages.intervals import interval, with_span
 from loopscope.report.text import one_line
 
 COLUMNS: tuple[tuple[str, Callable[[float | None], str]], ...] = (
@@ -32,14 +33,16 @@ def use_lines(inputs: StudyInputs) -> tuple[UseLine, ...]:
     """The agents that have a run, in the order of every figure."""
     found = {(r.agent, r.resource): r for r in inputs.resources if r.category == OVERALL}
     return tuple(
-        UseLine(one_line(agent, 90), tuple(_use(found.get((agent, key)), show) for key, show in COLUMNS))
+        UseLine(one_line(agent, 90), tuple(_use(inputs, found.get((agent, key)), show) for key, show in COLUMNS))
         for agent in inputs.agents
         if any((agent, key) in found for key, _ in COLUMNS)
     )
 
 
-def _use(row: ResourceRow | None, show: Callable[[float | None], str]) -> tuple[Cell, str]:
+def _use(inputs: StudyInputs, row: ResourceRow | None, show: Callable[[float | None], str]) -> tuple[Cell, str]:
     if row is None or row.per_task is None:
         return Cell(fmt.DASH, "unknown for every run of this agent"), ""
     unknown = f"; {fmt.plural(row.unknown, 'run')} unknown" if row.unknown else ""
-    return Cell(show(row.per_task), None, None, row.per_task), f"total {show(row.total)}{unknown}"
+    cell = Cell(show(row.per_task), None, None, row.per_task)
+    found = interval(inputs, row.agent, OVERALL, row.resource)
+    return with_span(cell, found, show), f"total {show(row.total)}, n = {row.runs}{unknown}"

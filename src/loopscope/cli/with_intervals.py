@@ -1,0 +1,38 @@
+"""What `--json` prints of a number: beside it the ends of its interval, and of how many rollouts it is made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+type Rows = list[dict[str, Any]]
+
+_OUTCOME = ("avg_at_k", "best_at_k")
+
+
+def with_intervals(tables: Mapping[str, Rows], intervals: Sequence[Mapping[str, Any]]) -> dict[str, Rows]:
+    """The tables with the fields `low`, `high`, `k` and `guard` in rows of one number; those of random tasks.
+
+    A row of `outcome` holds two numbers: their fields are called `avg_at_k_low`, `best_at_k_high` and so on. A number
+    without an interval has None for both ends, and `guard` says why.
+    """
+    from loopscope.models.standing import RANDOM
+
+    known = {(row["agent"], row["category"], row["measure"]): row for row in intervals if row["reading"] == RANDOM}
+    found = dict(tables)
+    found["outcome"] = [
+        row
+        | {
+            f"{measure}_{end}": known.get((row["agent"], row["category"], measure), {}).get(end)
+            for measure in _OUTCOME
+            for end in ("low", "high", "guard")
+        }
+        for row in tables["outcome"]
+    ]
+    for table, column in (("process", "measure"), ("diagnostics", "measure"), ("resources", "resource")):
+        found[table] = [row | _ends(known.get((row["agent"], row["category"], row[column]))) for row in tables[table]]
+    return found
+
+
+def _ends(interval: Mapping[str, Any] | None) -> dict[str, Any]:
+    return {name: None if interval is None else interval[name] for name in ("low", "high", "k", "guard")}

@@ -1,0 +1,131 @@
+"""What the terminal says of a study: every number with its interval, and no order that the data do not support."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from made_study import MadeStudy
+
+from loopscope.cli.console import out
+
+FOUR = {f"t{i}": "toy" for i in range(4)}
+EIGHT = {f"t{i}": "toy" if i % 2 else "puzzle" for i in range(8)}
+NUMBER = r"-?\d\.\d\d \[-?\d\.\d\d, -?\d\.\d\d\]"
+HOSTILE = "[bold]x\u202ey\x1b[31m"
+
+Final = Callable[[str, int, int], str | None]
+"""(agent, number of the task, seed) -> final score."""
+
+
+def study(path: Path, agents: list[str], tasks: dict[str, str], seeds: int, final: Final) -> None:
+    made = MadeStudy(path / "s", agents, tasks, seeds)
+    for number, task in enumerate(tasks):
+        for agent in agents:
+            for seed in range(1, seeds + 1):
+                made.add(task, agent, seed, ["0", "0.3"], final(agent, number, seed))
+
+
+def apart(agent: str, number: int, seed: int) -> str:
+    return str(round((0.9 if agent == "high" else 0.1) - 0.01 * number * (seed % 2), 3))
+
+
+def alike(agent: str, number: int, seed: int) -> str:
+    return str(round(0.3 + 0.05 * ((number * 7 + seed + 3 * len(agent)) % 9), 3))
+
+
+def analyzed(cli, monkeypatch, width: int) -> str:
+    monkeypatch.setattr(out, "_width", width)
+    return cli("analyze", "s").stdout
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_every_number_has_its_interval_and_fits(cli, tmp_path, monkeypatch, width):
+    study(tmp_path, ["high", "low", "middling-name"], EIGHT, 3, apart)
+    lines = analyzed(cli, monkeypatch, width).splitlines()
+    assert all(len(line.rstrip()) <= width for line in lines if not line.startswith("tables:"))
+    for agent in ("high", "low", "middling-name"):
+        outcome, process = [line for line in lines if line.startswith(f" {agent} ")]
+        assert len(re.findall(NUMBER, outcome)) == 2, outcome
+        assert len(re.findall(NUMBER, process)) == 3, process
+        assert outcome.split()[-4:-1] == ["3", "8", "24"], "k, tasks, runs"
+
+
+def test_pairs_that_differ_are_named_with_difference_interval_and_p(cli, tmp_path, monkeypatch):
+    study(tmp_path, ["high", "low"], EIGHT, 3, apart)
+    text = analyzed(cli, monkeypatch, 120)
+    assert re.search(r"high is higher than low \(avg@3: \+0\.80 \[\d\.\d\d, \d\.\d\d\], p 0\.0\d+, 8 tasks\)", text)
+    places = [line.split()[-1] for line in text.splitlines() if re.match(r" (high|low) ", line)][:2]
+    assert places == ["1", "2"]
+
+
+def test_agents_that_cannot_be_told_apart_say_so_and_share_their_places(cli, tmp_path, monkeypatch):
+    study(tmp_path, ["a", "bb"], EIGHT, 2, alike)
+    text = analyzed(cli, monkeypatch, 160)
+    pair = r"no evidence of a difference between \w+ and \w+ \(avg@2: [+-]\d\.\d\d \[-\d\.\d\d, \d\.\d\d\], p [\d.]+, 8 tasks\)"
+    assert re.search(pair, text), text
+    places = [line.split()[-1] for line in text.splitlines() if re.match(r" (a|bb) ", line)][:2]
+    assert places == ["1–2", "1–2"]
+
+
+def test_four_tasks_are_too_few_whatever_the_difference(cli, tmp_path, monkeypatch):
+    study(tmp_path, ["high", "low"], FOUR, 2, apart)
+    text = analyzed(cli, monkeypatch, 200)
+    assert "no evidence of a difference between high and low; too few tasks for any result to be significant" in text
+    assert "p cannot be below 0.125" in text
+    assert "is higher than" not in text
+    assert "only 4 tasks" in text, "the interval's own remark"
+
+
+def test_one_run_has_numbers_without_intervals_and_nothing_to_compare(cli, tmp_path, monkeypatch):
+    study(tmp_path, ["a"], {"t": "toy"}, 1, lambda *_: "0.5")
+    text = analyzed(cli, monkeypatch, 80)
+    assert "0.50 [no interval]" in text and "one task" in text
+    assert "difference" not in text and "place" not in text and "[low, high]" not in text
+
+
+def test_one_agent_on_many_tasks_is_compared_with_nobody(cli, tmp_path, monkeypatch):
+    study(tmp_path, ["a"], EIGHT, 2, alike)
+    text = analyzed(cli, monkeypatch, 80)
+    assert re.search(NUMBER, text) and "[low, high]: 95 % interval" in text
+    assert "difference" not in text and "place" not in text
+
+
+def test_missing_scores_are_counted_and_no_number_is_made_of_them(cli, tmp_path, monkeypatch):
+    def final(agent: str, number: int, seed: int) -> str | None:
+        return None if agent == "gone" or (number, seed) == (0, 1) else apart(agent, number, seed)
+
+    study(tmp_path, ["high", "gone"], FOUR, 2, final)
+    text = analyzed(cli, monkeypatch, 120)
+    (gone,) = [line for line in text.splitlines() if line.startswith(" gone ")][:1]
+    assert gone.split() == ["gone", "—", "—", "2", "0", "0", "of", "8"]
+    (high,) = [line for line in text.splitlines() if line.startswith(" high ")][:1]
+    assert high.split()[-3:] == ["7", "of", "8"]
+    assert "difference" not in text and "gone is" not in text
+
+
+def test_hostile_names_move_no_terminal_and_are_no_markup(cli, tmp_path, monkeypatch):
+    study(tmp_path, ["plain", HOSTILE], EIGHT, 1, alike)
+    text = analyzed(cli, monkeypatch, 160)
+    assert "\x1b" not in text and "\u202e" not in text
+    shown = r"[bold]x\x202ey\x1b[31m"
+    assert f"a difference between {shown} and plain" in text or f"a difference between plain and {shown}" in text
+    assert len([line for line in text.splitlines() if line.startswith(f" {shown} ")]) == 2
+
+
+def test_json_has_the_ends_beside_every_number(cli, tmp_path):
+    study(tmp_path, ["high", "low"], EIGHT, 2, apart)
+    found = json.loads(cli("analyze", "s", "--json").stdout)
+    (row,) = [r for r in found["outcome"] if (r["agent"], r["category"]) == ("high", "overall")]
+    assert row["avg_at_k_low"] < row["avg_at_k"] < row["avg_at_k_high"]
+    assert row["best_at_k_low"] < row["best_at_k"] < row["best_at_k_high"] and row["k"] == 2
+    (c1,) = [r for r in found["process"] if (r["agent"], r["category"], r["measure"]) == ("high", "overall", "c1")]
+    assert c1["low"] <= c1["value"] <= c1["high"] and c1["k"] == 2
+    assert {"low", "high", "k", "guard"} <= found["resources"][0].keys() & found["diagnostics"][0].keys()
+    assert {
+        r["finding"] for r in found["comparisons"] if r["measure"] == "avg_at_k" and r["category"] == "overall"
+    } == {"first_higher"}
+    assert "intervals" not in found
