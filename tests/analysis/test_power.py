@@ -73,6 +73,7 @@ def test_the_pooled_pair_stands_first_and_costs_all_agents() -> None:
     pairs = [c for c in report.comparisons if c.measure == "avg_at_k" and c.reading == "fixed_tasks" and c.first]
     variances = [2 * (c.seed_sd or 0) ** 2 for c in pairs]
     assert 2 * (fixed.seed_sd or 0) ** 2 == pytest.approx(sum(variances) / 3)
+    assert report.notes == ("alpha is of one comparison; of 3 (Holm) the first is held against --alpha 0.017",)
 
 
 def test_price_is_in_the_first_unit_that_every_agent_knows() -> None:

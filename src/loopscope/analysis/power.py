@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -176,6 +177,9 @@ def _notes(asked: _Asked, total: int, scored: Sequence[Mapping[str, Any]]) -> It
         yield f"{total - len(scored)} of {total} runs have no score: the figures are for the study with all of them"
     if unofficial := sum(row["final_source"] != ScoreSource.OFFICIAL for row in scored):
         yield f"{unofficial} of {len(scored)} scores are no official ones (reconstructed, or reported by a log)"
+    if (pairs := math.comb(len(asked.design.agents), 2)) > 1:
+        strict = asked.question.alpha / pairs
+        yield f"alpha is of one comparison; of {pairs} (Holm) the first is held against --alpha {strict:.2g}"
 
 
 @dataclass(frozen=True)
