@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -199,3 +200,57 @@ def test_version_2_limits() -> None:
                 (group / file).write_text(text)
                 assert (group / file).read_text().split() == text.split()
         assert cgroup.seen(home, group).hits == 0
+
+
+USER = 54_323
+IN_A_GROUP = """
+import asyncio, sys
+from pathlib import Path
+from sandboxes import running
+async def main():
+    async with running(Path(sys.argv[1]), limits=sys.argv[2]) as env:
+        done = await env.exec(
+            "mkdir -p /tmp/g; unshare -rmC sh -c 'mount -t cgroup2 none /tmp/g && echo 7 > /tmp/g/cgroup.max.depth'"
+        )
+        assert done.return_code in (0, 1, 2, 32), done
+        await env.freeze()
+        print((await env.exec("echo ran")).stdout, end="")
+asyncio.run(main())
+"""
+
+
+@pytest.fixture
+def group_of_version_2() -> Iterator[Path]:
+    """A group that belongs to an ordinary user, and nobody is in yet."""
+    mounts = [line.split() for line in Path("/proc/mounts").read_text().splitlines()]
+    base = next((Path(fields[1]) for fields in mounts if fields[2] == "cgroup2"), None)
+    if base is None:
+        pytest.skip("no control groups of version 2 here")
+    group = base / f"loopscope-test-{os.getpid()}"
+    group.mkdir()
+    try:
+        for place in (group, *group.iterdir()):
+            os.chown(place, USER, USER)
+        yield group
+    finally:
+        for leaf in [place for place in group.iterdir() if place.is_dir()]:
+            leaf.rmdir()
+        group.rmdir()
+
+
+@pytest.mark.sandbox
+@pytest.mark.skipif(not ROOT, reason="a group is made for an ordinary user")
+@pytest.mark.parametrize("strength", ["strongest", "watchdog", "none"])
+def test_an_ordinary_user_s_agent_does_not_own_the_engine_s_group(group_of_version_2: Path, strength: str) -> None:
+    """Also where no group holds anything, and where version 2 is mounted without `nsdelegate`, as it is by hand."""
+    deepest = group_of_version_2 / "cgroup.max.depth"
+    before = deepest.read_text()
+    enter = ["sh", "-c", f'echo $$ > {group_of_version_2}/cgroup.procs; exec "$@"', "sh"]
+    with tempfile.TemporaryDirectory(prefix="loopscope-test-") as home:
+        os.chown(home, USER, USER)
+        as_user = [sys.executable, str(Path(__file__).with_name("as_user.py")), str(USER)]
+        argv = [*enter, *as_user, sys.executable, "-c", IN_A_GROUP, home, strength]
+        env = {"PATH": os.environ["PATH"], "HOME": home, "PYTHONPATH": str(Path(__file__).parent)}
+        done = subprocess.run(argv, env=env, check=True, stdout=subprocess.PIPE, text=True)
+    assert done.stdout == "ran\n"
+    assert deepest.read_text() == before

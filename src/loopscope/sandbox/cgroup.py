@@ -18,6 +18,8 @@ from pathlib import Path
 CONTROLLERS = ("memory", "pids", "cpu", "cpuacct")
 """What is asked for; `cpuacct` exists on version 1 only and merely counts."""
 
+SHELTER = "shelter"
+"""In the place of a controller: none."""
 PERIOD_USEC = 100_000
 SOCKETS_PART = 8
 """On version 1 TCP and UDP sockets may hold an eighth of the memory limit besides what counts against it."""
@@ -91,6 +93,21 @@ def find(controller: str) -> Home | Missing:
         return _on_v1(controller, at.own) if at.version == 1 else _on_v2(controller, at.own)
     except (OSError, ValueError) as exc:
         return Missing(controller, f"cgroups cannot be read: {exc}")
+
+
+def shelter() -> Home | None:
+    """Where an ordinary user's sandbox gets a group without any limit; None where it needs none.
+
+    On version 2 an agent of the user's own id may mount the group that it lives in, and freeze or kill all of it unless
+    that is mounted with `nsdelegate`: it is not to be the engine's.
+    """
+    try:
+        at = locate(
+            Path("/proc/self/mountinfo").read_text(errors="replace"), Path("/proc/self/cgroup").read_text(), SHELTER
+        )
+        return Home(SHELTER, 2, at.own) if at is not None and _may_place(at.own) else None
+    except (OSError, ValueError):
+        return None
 
 
 def _help() -> str:
@@ -177,7 +194,7 @@ def prepare(homes: Mapping[str, Home]) -> None:
                     if is_ours(pid):
                         (leaf / "cgroup.procs").write_text(str(pid))
             for home in wanted:
-                if home.controller not in _words(parent / "cgroup.subtree_control"):
+                if home.controller != SHELTER and home.controller not in _words(parent / "cgroup.subtree_control"):
                     (parent / "cgroup.subtree_control").write_text(f"+{home.controller}")
             _prepared.add(parent)
 

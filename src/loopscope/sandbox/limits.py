@@ -140,16 +140,25 @@ def _cpu(why: str, milli: int | None) -> Means:
     return Means(LimitState.ENFORCED, "affinity and system call filter", value=whole * 1000)
 
 
+def _sheltered(one_id: bool) -> dict[str, Means]:
+    """A group for the sandbox alone, where an ordinary user's agent would live in the engine's otherwise."""
+    home = cgroup.shelter() if one_id else None
+    return {cgroup.SHELTER: Means(LimitState.ABSENT, "cgroup v2", home=home)} if home else {}
+
+
 class Limits:
     """The limits of one environment's sandboxes, from its start on: kept through `freeze`, read at any time."""
 
     def __init__(self, asked: Asked, strength: Strength = Strength.STRONGEST, *, one_id: bool) -> None:
         """Makes ready what is shared by all sandboxes of this process. Falls back to weaker means where that fails."""
-        self.means = choose(asked, strength, one_id)
+        self.means = choose(asked, strength, one_id) | _sheltered(one_id)
         try:
             cgroup.prepare({name: means.home for name, means in self.means.items() if means.home is not None})
         except OSError as exc:
             self.means = choose(asked, strength, one_id, f"control groups cannot be made ready: {exc}")
+            self.means |= _sheltered(one_id)
+        if any(means.home and means.home.version == 2 for key, means in self.means.items() if key != cgroup.SHELTER):
+            self.means.pop(cgroup.SHELTER, None)
         name = cgroup.new_name()
         self._groups = {key: means.home.parent / name for key, means in self.means.items() if means.home is not None}
         self._cpus = self._processors()
