@@ -14,6 +14,7 @@ from made_run import MadeRun, Round
 from made_study import MadeStudy
 from made_transcript import EVALUATOR
 
+from loopscope.analysis import left
 from loopscope.analysis.build import analyze
 from loopscope.analysis.finals import FinalScore
 from loopscope.analysis.intervals import figures_of, interval_tables
@@ -315,12 +316,26 @@ def test_dips_stand_beside_those_that_noise_alone_would_make():
     row = Tables({}, (noisy,)).noise_dips(category="overall")
     assert (row.dips, row.n_runs, row.n_unknown) == (1, 1, 0)
     assert row.expected is not None and 0.3 < row.expected < 1.2 and row.share == min(1, row.expected)
+    other = tabled(MadeRun([Round(("10",)), Round(("11",))], None, EVALUATOR).analysis())
+    other = replace(other, run=replace(other.run, run_id="other", agent="b"))
+    row = Tables({}, (noisy, other)).noise_dips(category="overall", agent="b")
+    assert (row.n_runs, row.dips) == (1, 1) and row.expected, "by the noise of the task's other run"
     silent = tabled(MadeRun([Round(("0.5",)), Round(("0.4",))], None).analysis())
     row = Tables({}, (silent,)).noise_dips(category="overall")
     assert (row.dips, row.expected, row.share, row.n_dips_unknown) == (0, None, None, 1)
     steady = tabled(MadeRun([Round(("0.5", "0.5")), Round(("0.4", "0.4"))], None).analysis())
     row = Tables({}, (steady,)).noise_dips(category="overall")
     assert (row.dips, row.expected, row.share) == (1, 0, 0)
+
+
+def test_another_command_on_a_state_is_no_repeated_measurement():
+    made = MadeRun([Round(("10", "12"))], None, EVALUATOR).analysis()
+    assert [len(group) for group in left.repeats(made)] == [2]
+    first, second = made.evidence.evaluations
+    seen = (first, second.model_copy(update={"command": "another"}))
+    assert left.repeats(replace(made, evidence=made.evidence.model_copy(update={"evaluations": seen}))) == ()
+    nobody = made.evidence.model_copy(update={"noise_band": None})
+    assert left.repeats(replace(made, evidence=nobody)) == (), "a measured file: noise is not told from progress"
 
 
 def test_equal_records_give_equal_bytes_and_other_scores_other_draws(made):

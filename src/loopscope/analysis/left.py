@@ -65,7 +65,10 @@ def band(run: RunAnalysis) -> Fraction | None:
 
 
 def repeats(run: RunAnalysis) -> tuple[tuple[Decimal, ...], ...]:
-    """All measurements of each state that was measured repeatedly: by the verifier, else by the agent, as in `band`."""
+    """All measurements of each state that was measured repeatedly: by the verifier, else by the agent, as in `band`.
+
+    The agent's are told apart by their command, too: another command may measure something else.
+    """
     verified: dict[str, tuple[Decimal, ...]] = {}
     named = ((row.commit.state if row.commit else row.sha, row.scored) for row in run.rows)
     for state, found in (*named, (FINAL, run.final_scored)):
@@ -73,7 +76,13 @@ def repeats(run: RunAnalysis) -> tuple[tuple[Decimal, ...], ...]:
             verified[state] = found.rewards
     if verified:
         return tuple(verified.values())
-    return tuple(tuple(rewards) for rewards in measured_states(run).values() if len(rewards) > 1)
+    if run.evidence.noise_band is None:  # where a file is measured, nobody can tell noise from progress
+        return ()
+    seen: dict[tuple[str, str], tuple[Decimal, ...]] = {}
+    for one in run.evidence.evaluations:
+        if one.counted and one.certain and one.state is not None:
+            seen[one.state, one.command] = seen.get((one.state, one.command), ()) + one.rewards
+    return tuple(rewards for rewards in seen.values() if len(rewards) > 1)
 
 
 def confidence(run: RunAnalysis, episode: Episode) -> DipConfidence | None:

@@ -223,7 +223,7 @@ class NoiseDipRow:
     share: float | None
     """expected / dips, at most 1: the dips that noise alone would make; None without a dip. [share; statistics]"""
     n_runs: int
-    """Runs whose noise is known: a state of their task was measured at least twice. [count; ]"""
+    """Runs whose noise is known: a state of theirs, or of their task, was measured repeatedly. [count; ]"""
     n_unknown: int
     """Other runs with scores. [count; ]"""
     n_dips_unknown: int

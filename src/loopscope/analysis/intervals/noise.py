@@ -112,8 +112,8 @@ class _Dips:
 def noise_dip_rows(runs: Sequence[TabledRun], categories: Categories, seed: int) -> list[NoiseDipRow]:
     """Dips beside those that noise alone would make, by agent, overall and by category."""
     measured = [run for run in runs if run.run.n_dips is not None]
-    sds = _noise_by_task(runs)
-    found = {run.run_id: _dips(run, sds[run.run.task], seed) for run in measured}
+    of_task = _noise_by_task(runs)
+    found = {run.run_id: _dips(run, of_task[run.run.task], seed) for run in measured}
     return [
         _dip_row(agent, category, [found[run.run_id] for run in own])
         for (agent, category), own in _groups(measured, categories)
@@ -128,8 +128,10 @@ def _noise_by_task(runs: Sequence[TabledRun]) -> Mapping[str, float | None]:
     return {task: pooled_sd(groups) for task, groups in repeats.items()}
 
 
-def _dips(run: TabledRun, sd: float | None, seed: int) -> _Dips:
-    dips = run.run.n_dips or 0
+def _dips(run: TabledRun, of_task: float | None, seed: int) -> _Dips:
+    """By the run's own noise; where it measured nothing twice, by that of the task's other runs."""
+    dips, own = run.run.n_dips or 0, pooled_sd(run.repeats)
+    sd = of_task if own is None else own
     if sd is None:
         return _Dips(dips, None)
     scores = [row.score for row in run.checkpoints if row.canonical]
@@ -142,11 +144,13 @@ def _dip_row(agent: str, category: str, runs: Sequence[_Dips]) -> NoiseDipRow:
     dips, expected = sum(found for found, _ in known), sum(made for _, made in known)
     guards = []
     if unknown and known:
-        guards.append(f"{len(unknown)} runs of tasks where no state was measured twice are left out")
+        guards.append(f"left out, for nothing of their task was measured twice: {len(unknown)} of {len(runs)} runs")
     elif not known:
         guards.append("no state was measured twice: how noisy scores are is not known")
     if known and not expected:
         guards.append("repeated measurements never made a dip")
+    if expected > dips + 2 * expected**0.5:
+        guards.append("noise as it was measured would make more dips than were seen: it is overstated")
     return NoiseDipRow(
         agent=agent,
         category=category,
