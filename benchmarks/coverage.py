@@ -25,6 +25,7 @@ from loopscope.measures.uncertainty import (
     Interval,
     Method,
     Panel,
+    Reading,
     Settings,
     difference,
     differences,
@@ -43,6 +44,8 @@ OWN = 0.5
 SEEDS = 3
 DRAWS = 999
 GRID = np.linspace(-9, 9, 181)
+SHIFTS = np.linspace(0, 3, 61)
+READINGS: tuple[Reading, ...] = ("random tasks", "fixed tasks")
 
 
 @dataclass(frozen=True)
@@ -124,17 +127,18 @@ def study(scores: Floats) -> Panel:
     """Scores (model, task, seed) as a panel."""
     models, tasks, seeds = scores.shape
     names = [tuple(f"{letter}{i:02d}" for i in range(n)) for letter, n in (("m", models), ("t", tasks), ("s", seeds))]
-    return Panel(names[0], names[1], LABELS, names[2], scores, seeds)
+    labels = tuple(LABELS[i % len(LABELS)] for i in range(tasks))
+    return Panel(names[0], names[1], labels, names[2], scores, seeds)
 
 
-def difficulty(rng: np.random.Generator, spread: Floats = SPREAD) -> Floats:
-    """Of 36 new tasks."""
-    return np.asarray(CENTRE[FAMILY] + spread[FAMILY] * rng.standard_normal(36))
+def difficulty(rng: np.random.Generator, spread: Floats = SPREAD, families: Ints = FAMILY) -> Floats:
+    """Of new tasks of these families."""
+    return np.asarray(CENTRE[families] + spread[families] * rng.standard_normal(len(families)))
 
 
-def own(models: int, rng: np.random.Generator) -> Floats:
+def own(models: int, rng: np.random.Generator, families: Ints = FAMILY) -> Floats:
     """Difficulties of the same tasks for several models that are equally good."""
-    return np.asarray(difficulty(rng) + OWN * rng.standard_normal((models, 36)))
+    return np.asarray(difficulty(rng, families=families) + OWN * rng.standard_normal((models, len(families))))
 
 
 def parts() -> Iterator[tuple[str, str | None, Ints]]:
@@ -251,22 +255,59 @@ def families_of_tests(repetitions: int) -> Tallies:
 
 
 def found_as_promised(repetitions: int) -> Tallies:
-    """A difference as large as `power_of` calls detectable with probability 0.8: how often it is found."""
+    """Differences as large as `power_of` calls detectable from one study: how often another study finds them.
+
+    Each is planted by shifting one model's logits. For random tasks the other study has tasks of its own, for fixed
+    ones it has the same. "4 x seeds", "4 x tasks": the promise of the same pilot for so much larger a study.
+    """
     world, rng = World("scores"), np.random.default_rng(4)
     tallies: Tallies = defaultdict(Tally)
-    table = world.truth(AVG)
-    wide = np.hypot(SPREAD, OWN)
-    base = float(world.families(table, wide)[FAMILY].mean())
-    shifts = np.linspace(0, 2, 41)
-    gains = [float(world.families(np.interp(GRID + s, GRID, table), wide)[FAMILY].mean()) - base for s in shifts]
-    for _ in range(repetitions):
-        pilot = study(world.runs(own(2, rng), SEEDS, rng))
-        wanted = power_of(plan_of(pilot, "m00", "m01")).detectable
-        shift = np.interp(wanted or 0.0, gains, shifts)
-        new = study(world.runs(own(2, rng) + np.array([[0.0], [shift]]), SEEDS, rng))
-        found = difference(new, "m01", "m00", settings=Settings(draws=DRAWS))
-        tallies["found, of differences planned at power 80 %",].count(found.verdict.startswith("m01 is higher"))
+    for estimator in (AVG, Estimator(3)):
+        table = world.truth(estimator)
+        for _ in range(repetitions):
+            alone = own(1, rng)
+            pilots = {
+                "random tasks": study(world.runs(own(2, rng), SEEDS, rng)),
+                "fixed tasks": study(world.runs(np.repeat(alone, 2, axis=0), SEEDS, rng)),
+            }
+            for reading, category, power, more in promises():
+                plan = plan_of(pilots[reading], "m00", "m01", category, reading, estimator)
+                plan = replace(plan, **{more: 4 * getattr(plan, more)} if more else {})
+                families = np.tile(FAMILY, 4) if more == "tasks" else FAMILY
+                logits = np.repeat(alone, 2, axis=0) if reading == "fixed tasks" else own(2, rng, families)
+                at = np.flatnonzero([category in (None, LABELS[i % 36]) for i in range(len(families))])
+                gains = gained(world, table, families[at], alone[0, at] if reading == "fixed tasks" else None)
+                wanted = power_of(plan, power=power).detectable
+                if wanted is None or wanted > gains[-1]:
+                    continue  # no shift makes so large a difference of scores
+                shift = np.array([[0.0], [np.interp(wanted, gains, SHIFTS)]])
+                new = study(world.runs(logits + shift, plan.seeds, rng))
+                settings = Settings(reading=reading, draws=DRAWS, seed=int(rng.integers(2**31)))
+                found = difference(new, "m01", "m00", estimator, category, settings).verdict
+                where = f"family of {category}" if category else "all 36"
+                row = (str(estimator), reading, f"4 x {more}" if more else where, f"{100 * power:.0f}")
+                tallies[row].count(found.startswith("m01 is higher"))
     return tallies
+
+
+def promises() -> Iterator[tuple[Reading, str | None, float, str]]:
+    """Reading, category, promised power, and what the study is to have four times as much of."""
+    for reading in READINGS:
+        yield reading, None, 0.8, ""
+        yield reading, None, 0.9, ""
+        yield reading, "15", 0.8, ""
+    yield "random tasks", None, 0.8, "tasks"
+    yield "fixed tasks", None, 0.8, "seeds"
+
+
+def gained(world: World, table: Floats, families: Ints, logits: Floats | None) -> Floats:
+    """By how much each of `SHIFTS` raises the mean over random tasks of these families, or over these very tasks."""
+    if logits is None:
+        wide = np.hypot(SPREAD, OWN)
+        raised = [world.families(np.interp(GRID + shift, GRID, table), wide)[families].mean() for shift in SHIFTS]
+    else:
+        raised = [np.interp(logits + shift, GRID, table).mean() for shift in SHIFTS]
+    return np.array(raised) - raised[0]
 
 
 def show_coverage(title: str, tallies: Tallies) -> None:
@@ -316,7 +357,7 @@ def main() -> None:
         elif part == "families":
             show_errors(f"Seven equal models, {n // 4} studies", families_of_tests(n // 4))
         else:
-            show_errors(f"Power, {n} pairs of studies", found_as_promised(n))
+            show_errors(f"Power, {n} pairs of studies: promised and found %", found_as_promised(n))
         print(f"\n({part}: {time.process_time() - began:.0f} s CPU)", flush=True)
 
 
