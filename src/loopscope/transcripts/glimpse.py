@@ -57,6 +57,8 @@ class Glimpse:
 
     def _last(self, line: bytes) -> list[Mapping[str, Any]]:
         """What a line holds that may go on beyond the first bytes: it is worth no repair."""
+        if not line.rstrip().endswith(b"}"):
+            return []
         try:
             value = orjson.loads(line)
         except orjson.JSONDecodeError:

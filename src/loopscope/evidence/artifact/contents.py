@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from loopscope.models.value_types import value_type
 
@@ -36,6 +37,7 @@ def unknown(*origin: str) -> Version:
     return Version("from:" + _digest(*origin))
 
 
+@lru_cache(maxsize=4096)
 def initial(name: str) -> Version:
     """A file as it was before anything was seen of it."""
     return Version(f"initial:{name}")
@@ -87,9 +89,10 @@ def replaced(base: Version, old: str, new: str, every: bool) -> Version | None:
         return derived(base, "replace", old, new, str(every))
     if not old:
         return known(new) if not base.text else None
-    if old not in base.text:
+    at = base.text.find(old)
+    if at < 0:
         return None
-    return known(base.text.replace(old, new) if every else base.text.replace(old, new, 1))
+    return known(base.text.replace(old, new) if every else base.text[:at] + new + base.text[at + len(old) :])
 
 
 def shown_whole(text: str) -> str | None:

@@ -11,6 +11,7 @@ from tree_sitter import Language, Parser
 
 from loopscope.evidence.shell.commands import Script, Word
 from loopscope.evidence.shell.limits import Allowance
+from loopscope.evidence.shell.plain import plain_commands
 from loopscope.evidence.shell.walk import Walk
 
 _MAX_NESTING = 6
@@ -71,13 +72,18 @@ def _parse(text: str, cwd: str | None, variables: dict[str, Word], depth: _Depth
     readable = allowance.parsable(taken)
     if readable is None:
         return Script((), None, True)
-    root = _parser().parse(_safe(readable, readable.encode("utf-8", "replace"))).root_node
 
     def nested(script: str, where: str | None, known: dict[str, Word], rounds: int) -> Script:
         if depth.scripts >= _MAX_NESTING:
             return Script((), where, True)
         return _parse(script, where, known, _Depth(allowance, depth.scripts + 1, rounds))
 
-    walk = Walk(taken.encode("utf-8", "replace"), cwd, variables, nested, allowance, depth.rounds)
-    walk.run(root)
-    return Script(walk.finish(), walk.cwd, len(text) > left or walk.broken or root.has_error)
+    source = taken.encode("utf-8", "replace")
+    walk = Walk(source, cwd, variables, nested, allowance, depth.rounds)
+    plain = plain_commands(taken)
+    if plain is not None:
+        walk.run_plain(plain)
+    else:
+        seen = source if readable is taken else readable.encode("utf-8", "replace")
+        walk.run(_parser().parse(_safe(readable, seen)).root_node)
+    return Script(walk.finish(), walk.cwd, len(text) > left or walk.broken)

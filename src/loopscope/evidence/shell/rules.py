@@ -6,7 +6,7 @@ import posixpath
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 from loopscope.evidence.evaluator import shipped_evaluators
 from loopscope.evidence.shell.commands import SimpleCommand
@@ -146,7 +146,12 @@ _NOT_PROGRAMS = frozenset(["make", "cd", "git", "cat", "ls", "export", "echo", "
 
 def _names_file(command: SimpleCommand) -> bool:
     program = command.words[0].text
-    return program.startswith("./") or bool(_INTERPRETERS.match(command.program))
+    return program.startswith("./") or _interprets(command.program)
+
+
+@lru_cache(maxsize=4096)
+def _interprets(program: str) -> bool:
+    return _INTERPRETERS.match(program) is not None
 
 
 def names_of(command: SimpleCommand) -> Sequence[str]:
@@ -155,7 +160,7 @@ def names_of(command: SimpleCommand) -> Sequence[str]:
     if program in ("cargo", "go", "make") and arguments:
         verb = next((item for item in arguments if not item.startswith(("-", "+"))), "")
         return (f"{program} {'run' if verb == 'r' else verb}",)
-    if not _INTERPRETERS.match(program):
+    if not _interprets(program):
         return (program,) if program else ()
     for number, item in enumerate(arguments):
         if item in ("-c", "-"):

@@ -54,6 +54,8 @@ class ValueLines:
         self._read: dict[int, int] = {}
         """By an output's index how far it belongs to evaluations that are done."""
         self._lines: dict[int, list[_Line]] = {}
+        self._read_by: dict[tuple[int, int], list[_Line]] = {}
+        """By rule and number of the output."""
 
     def take(self, command: SimpleCommand, rule: EvaluationRule, later: Sequence[EvaluationRule]) -> Taken:
         """What an evaluation printed. A loop may print often, another command once if others wait for lines.
@@ -85,7 +87,7 @@ class ValueLines:
         if not last:
             lines = lines[-1:]
             return Taken(_values(lines), _index(lines), not lines and self._wrong(rule, lines, last=False))
-        found = [line for output in self._shell.outputs for line in _lines(output, rule)]
+        found = [line for number in range(len(self._shell.outputs)) for line in self._lines_in(number, rule)]
         end = max(found, key=lambda line: line.place, default=None)
         wrong = rule.failed is not None and any(
             found_in(rule.failed, output.text, end.end if end is not None and output is end.output else 0)
@@ -113,12 +115,19 @@ class ValueLines:
         """All values of a rule: in the call's own result, else in what was fetched later and shows most."""
         found = self._lines.get(id(rule))
         if found is None:
-            outputs = self._shell.outputs if rule.value is not None else ()
-            found = _lines(outputs[0], rule) if outputs and not self._shell.call.background else []
+            count = len(self._shell.outputs) if rule.value is not None else 0
+            found = self._lines_in(0, rule) if count and not self._shell.call.background else []
             if not found:
-                found = max((_lines(output, rule) for output in outputs), key=len, default=[])
+                found = max((self._lines_in(number, rule) for number in range(count)), key=len, default=[])
             self._lines[id(rule)] = found
         return found
+
+    def _lines_in(self, number: int, rule: EvaluationRule) -> list[_Line]:
+        """The values that one output shows of a rule, looked for once."""
+        key = id(rule), number
+        if key not in self._read_by:
+            self._read_by[key] = _lines(self._shell.outputs[number], rule)
+        return self._read_by[key]
 
     def _wrong(self, rule: EvaluationRule, lines: list[_Line], *, last: bool) -> bool:
         """Whether the part of the output that belongs to an evaluation says that the solution is wrong."""

@@ -10,6 +10,7 @@ from tree_sitter import Node
 from loopscope.evidence.shell.commands import Redirect, SimpleCommand, Word
 from loopscope.evidence.shell.drafts import Draft, Place, freeze
 from loopscope.evidence.shell.loops import MAX_PRODUCT, rounds
+from loopscope.evidence.shell.plain import PlainCommand
 from loopscope.evidence.shell.reading import MAX_DEPTH, CommandReader
 
 _LOOPS = frozenset(["for_statement", "while_statement", "c_style_for_statement", "until_statement"])
@@ -29,6 +30,23 @@ class Walk(CommandReader):
     def run(self, root: Node) -> None:
         """Read a tree."""
         self._sequence(root.children)
+        self.broken |= root.has_error
+
+    def run_plain(self, commands: Sequence[PlainCommand]) -> None:
+        """Read a script of plain commands, which has no tree."""
+        before: list[Draft] = []
+        for command in commands:
+            if self._allowance.commands <= 0:
+                self.broken = True
+                return
+            draft = self._draft([Word(text) for text in command.words], command.text)
+            draft.joined = command.joined
+            self._unwrap(draft)
+            self._change_directory(draft)
+            if command.joined == "|":
+                self._link(before, [draft])
+            draft.redirects += command.redirects
+            before = [draft]
 
     def finish(self) -> tuple[SimpleCommand, ...]:
         """The commands, in order; those of nested scripts in place of what started them."""
