@@ -18,7 +18,13 @@ from loopscope.tasks.catalog import SUITE, builtin_names
 pytestmark = [pytest.mark.sandbox, pytest.mark.slow]
 
 AS_USER = Path(__file__).parents[1] / "sandbox" / "as_user.py"
-REFERENCE_BETWEEN = {"addition_chains": (0.75, 0.85), "csv_groupby": (0.25, 0.75), "coupled_forecast": (0.85, 1.0)}
+REFERENCE_BETWEEN = {
+    "addition_chains": (0.75, 0.85),
+    "coupled_forecast": (0.85, 1.0),
+    "csv_groupby": (0.25, 0.75),
+    "cyclic_automaton": (0.25, 0.75),
+    "discrepancy": (0.47, 0.53),
+}
 
 
 def check_anchors(name: str, starter: Scored, reference: Scored) -> None:
@@ -98,6 +104,15 @@ COUNTERFACTUALS = {
         {"CALLS": "3", "PAIRS": "3"},
     ],
     "coupled_forecast": [{"SEED": "7"}, {"SYSTEMS": "2"}, {"WINDOWS": "100"}],
+    "cyclic_automaton": [
+        {"SEED": "7"},
+        {"WIDTH": "320"},
+        {"HEIGHT": "61"},
+        {"STEPS": "67"},
+        {"PAIRS": "3"},
+        {"CALLS": "3", "PAIRS": "3"},
+    ],
+    "discrepancy": [{"SEED": "7"}, {"FIELDS": "3"}, {"PROBES": "30"}, {"SWAP": "2"}],
 }
 
 
