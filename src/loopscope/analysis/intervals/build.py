@@ -28,7 +28,7 @@ def interval_tables(
         figures: the numbers that get an interval.
     """
     samples, seed = samples_of(runs, finals, categories), seed_of(finals)
-    groups = sorted({categories[final.task] for final in finals}) + ([OVERALL] if finals else [])
+    groups = sorted({name for final in finals for name in (categories[final.task], OVERALL)})
     orders = orders_of(samples, groups, seed)
     return {
         "intervals": interval_rows(figures, samples, missing_ends(finals, categories), seed),
