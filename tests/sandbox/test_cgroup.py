@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from sandboxes import ROOT
 
-from loopscope.sandbox import cgroup
+from loopscope.sandbox import cgroup, groupfiles
 
 HYBRID = """\
 30 23 0:26 / /sys/fs/cgroup ro,nosuid - tmpfs tmpfs ro,mode=755
@@ -55,19 +55,23 @@ TOLD_BY_V2 = {
 def test_what_version_2_tells(tmp_path: Path) -> None:
     """The greatest use has no file before Linux 5.19 (memory) and 6.1 (processes): then it is missing, not 0."""
     homes = {name: cgroup.Home(name, 2, tmp_path) for name in ("memory", "pids", "cpu")}
-    assert [cgroup.seen(home, tmp_path) for home in homes.values()] == [cgroup.Seen()] * 3
+    assert [groupfiles.seen(home, tmp_path) for home in homes.values()] == [groupfiles.Seen()] * 3
     for name, text in TOLD_BY_V2.items():
         (tmp_path / name).write_text(text)
-    seen = {name: cgroup.seen(home, tmp_path) for name, home in homes.items()}
-    assert seen == {"memory": cgroup.Seen(160 << 20, 2), "pids": cgroup.Seen(100, 7), "cpu": cgroup.Seen(153_021, 14)}
+    seen = {name: groupfiles.seen(home, tmp_path) for name, home in homes.items()}
+    assert seen == {
+        "memory": groupfiles.Seen(160 << 20, 2),
+        "pids": groupfiles.Seen(100, 7),
+        "cpu": groupfiles.Seen(153_021, 14),
+    }
     (tmp_path / "memory.peak").unlink()
-    assert cgroup.seen(homes["memory"], tmp_path) == cgroup.Seen(None, 2)
+    assert groupfiles.seen(homes["memory"], tmp_path) == groupfiles.Seen(None, 2)
 
 
 @pytest.mark.parametrize(("milli", "weight"), [(100, 1), (1000, 1), (4000, 4), (500_000, 100)])
 def test_a_group_weighs_as_much_as_its_processors(milli: int, weight: int) -> None:
     """Beside a lone process, which weighs 100 on version 2 (the most is 10,000) and 1,024 on version 1."""
-    told = [{name: text for name, text, _ in cgroup.settings(cgroup.Home("cpu", version, Path("/")), milli)}
+    told = [{name: text for name, text, _ in groupfiles.settings(cgroup.Home("cpu", version, Path("/")), milli)}
             for version in (1, 2)]  # fmt: skip
     assert told[0]["cpu.shares"] == str(1024 * max(1, milli // 1000))
     assert told[1] == {"cpu.max": f"{milli * 100} 100000", "cpu.weight": str(100 * weight)}
@@ -110,7 +114,7 @@ def delegated(uid: int) -> Iterator[Path]:
 ENGINE = """
 import os, subprocess, sys
 from pathlib import Path
-from loopscope.sandbox import cgroup
+from loopscope.sandbox import cgroup, groupfiles
 from loopscope.sandbox.keeper.bounds import Bounds
 controller, scope = sys.argv[1], Path(sys.argv[2])
 home = cgroup.find(controller)
@@ -122,7 +126,7 @@ again = cgroup.find(controller)
 assert again == cgroup.Home(controller, 2, scope), again
 group = scope / cgroup.new_name()
 place = cgroup.place(home, group)
-bounds = Bounds({"groups": [(str(group), cgroup.CLOSED, str(place))], "nproc": 0, "cpus": [], "filter": b""})
+bounds = Bounds({"groups": [(str(group), groupfiles.CLOSED, str(place))], "nproc": 0, "cpus": [], "filter": b""})
 bounds.make_groups()
 try:
     (place / "further").mkdir()
@@ -139,7 +143,7 @@ assert os.waitpid(child, 0)[1] == 0
 sleeper = subprocess.Popen(["sleep", "1000"])
 bounds.move(sleeper.pid)
 assert (place / "cgroup.procs").read_text().split() == [str(sleeper.pid)]
-assert cgroup.seen(cgroup.Home("cpu", 2, scope), group).peak > 1000
+assert groupfiles.seen(cgroup.Home("cpu", 2, scope), group).peak > 1000
 (place / "cgroup.freeze").write_text("1")
 bounds.thaw()
 assert (place / "cgroup.freeze").read_text() == "0\\n"
@@ -195,11 +199,11 @@ def test_version_2_limits() -> None:
     name = str(spare())
     with delegated(0) as group:
         home = cgroup.Home(name, 2, group)
-        for file, text, must in cgroup.settings(home, 50 << 20 if name == "memory" else 500):
+        for file, text, must in groupfiles.settings(home, 50 << 20 if name == "memory" else 500):
             if must or (group / file).exists():
                 (group / file).write_text(text)
                 assert (group / file).read_text().split() == text.split()
-        assert cgroup.seen(home, group).hits == 0
+        assert groupfiles.seen(home, group).hits == 0
 
 
 USER = 54_323

@@ -18,7 +18,7 @@ from sandboxes import ROOT, Body, environment, inside, processes, says
 from test_lifetime import keepers_of
 
 from loopscope.models import Limit, LimitState
-from loopscope.sandbox import cgroup, limits, toolchain
+from loopscope.sandbox import cgroup, holding, toolchain
 from loopscope.sandbox.environment import LocalEnvironment
 from loopscope.sandbox.errors import SandboxError
 from loopscope.sandbox.keeper import bounds, seccomp
@@ -636,10 +636,10 @@ def test_groups_of_dead_engines_are_swept_and_no_others() -> None:
 
 
 def test_survey_names_each_resource_once() -> None:
-    facts = limits.survey()
+    facts = holding.survey()
     assert [fact.resource for fact in facts] == ["network", "cpu", "memory", "pids", "disk", "seccomp"]
     assert all(fact.means or fact.why for fact in facts)
-    assert facts == limits.survey()
+    assert facts == holding.survey()
 
 
 def test_none_is_said_to_be_absent(tmp_path: Path) -> None:

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import errno
 import os
-import re
 import secrets
-import shutil
 import stat
-from collections.abc import Callable
 from io import BufferedReader
 from pathlib import Path
 
@@ -19,11 +15,12 @@ from pydantic_core import ErrorDetails
 
 from loopscope.models.base import NEWER_VERSION
 from loopscope.models.seal import document, must_be_sealed, unseal
+from loopscope.records.scratch import SCRATCH_PREFIX as SCRATCH_PREFIX
+from loopscope.records.scratch import is_scratch as is_scratch
+from loopscope.records.scratch import remove_tree as remove_tree
+from loopscope.records.scratch import returns_to as returns_to
+from loopscope.records.scratch import scratch_name as scratch_name
 
-SCRATCH_PREFIX = ".tmp-"
-"""Every unfinished file or directory starts like this; the next start removes what a killed process left."""
-_ASIDE = re.compile(rf"{re.escape(SCRATCH_PREFIX)}old-[0-9a-f]{{6}}-(?P<name>.+)", re.DOTALL)
-"""A whole directory that stepped aside for its successor; the name it had is its own again should none have come."""
 RESTORE = "restore the file (from an archive: `loopscope study import`), or remove it and run again"
 CHANGED = "seal: it was changed after loopscope wrote it, so its numbers cannot be vouched for"
 
@@ -49,11 +46,6 @@ def sync_directory(path: Path) -> None:
         os.fsync(fd)
     finally:
         os.close(fd)
-
-
-def scratch_name(path: Path) -> Path:
-    """A fresh unfinished name beside `path`, on the same file system so that rename is atomic."""
-    return path.with_name(f"{SCRATCH_PREFIX}{secrets.token_hex(6)}-{path.name[:80]}")
 
 
 def make_dirs(path: Path) -> None:
@@ -164,64 +156,6 @@ def _renameat2(one: Path, other: Path, flag: int) -> int:
 def is_machine_fault(error: BaseException) -> bool:
     """Whether an error speaks of this machine (disk full, no memory, no descriptors) and not of what was read."""
     return isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno in _MACHINE_FAULTS)
-
-
-def remove_tree(path: Path) -> bool:
-    """Remove a directory whatever modes it holds: agents leave some without permissions. False if anything stayed."""
-
-    if not os.path.lexists(path):
-        return True
-
-    def unlock(function: Callable[..., object], name: str, _: BaseException) -> None:
-        for locked in (Path(name).parent, Path(name)):
-            if locked.is_relative_to(path) and locked.is_dir() and not locked.is_symlink():
-                locked.chmod(0o700)
-        if Path(name).is_dir() and not Path(name).is_symlink():
-            shutil.rmtree(name, ignore_errors=True)
-        else:
-            Path(name).unlink(missing_ok=True)
-
-    with contextlib.suppress(OSError, RecursionError):
-        shutil.rmtree(path, onexc=unlock)
-    if path.is_dir() and not path.is_symlink():
-        _remove_deep(path)
-    return not path.exists()
-
-
-def _remove_deep(path: Path) -> None:
-    """Remove a directory, as far as it goes, that is nested deeper than a path is long: parts move up to its top."""
-    waiting = [path]
-    while waiting:
-        folder = waiting.pop()
-        with contextlib.suppress(OSError):
-            folder.chmod(0o700)
-            with os.scandir(folder) as listed:
-                entries = list(listed)
-            for entry in entries:
-                with contextlib.suppress(OSError):
-                    if entry.is_dir(follow_symlinks=False):
-                        Path(entry).chmod(0o700)
-                        waiting.append(Path(entry).rename(path / f"{SCRATCH_PREFIX}{secrets.token_hex(6)}"))
-                    else:
-                        Path(entry).unlink()
-            if folder != path:
-                folder.rmdir()
-    with contextlib.suppress(OSError):
-        path.rmdir()
-
-
-def is_scratch(path: Path) -> bool:
-    """Whether a file or directory is something unfinished."""
-    return path.name.startswith(SCRATCH_PREFIX)
-
-
-def returns_to(path: Path) -> Path | None:
-    """The name that a directory had before it stepped aside for a successor, if a kill kept the successor away."""
-    found = _ASIDE.fullmatch(path.name)
-    if found is None or not path.is_dir() or path.is_symlink():
-        return None
-    target = path.with_name(found["name"])
-    return None if os.path.lexists(target) else target
 
 
 def sweep(folder: Path) -> list[Path]:

@@ -20,9 +20,6 @@ CONTROLLERS = ("memory", "pids", "cpu", "cpuacct")
 
 SHELTER = "shelter"
 """In the place of a controller: none."""
-PERIOD_USEC = 100_000
-SOCKETS_PART = 8
-"""On version 1 TCP and UDP sockets may hold an eighth of the memory limit besides what counts against it."""
 
 LEAF = "loopscope-engine-"
 """Begins the name of a leaf with an engine, or with the shell it starts from; the group above hands controllers on."""
@@ -54,13 +51,15 @@ class Missing:
 
 
 @dataclass(frozen=True)
-class _Hierarchy:
+class Hierarchy:
+    """Where one version's groups are."""
+
     version: int
     own: Path
     """The directory of this process's own group."""
 
 
-def locate(mountinfo: str, membership: str, controller: str) -> _Hierarchy | None:
+def locate(mountinfo: str, membership: str, controller: str) -> Hierarchy | None:
     """This process's own group, from the texts of /proc/self/{mountinfo,cgroup}; None when it is not mounted here."""
     paths: dict[str, str] = {}
     for line in membership.splitlines():
@@ -78,16 +77,20 @@ def locate(mountinfo: str, membership: str, controller: str) -> _Hierarchy | Non
         path = paths.get(controller if version == 1 else "", "")
         inside = os.path.relpath(path, root) if path.startswith("/") and ".." not in path.split("/") else ".."
         if not inside.startswith(".."):
-            return _Hierarchy(version, Path(mountpoint, inside))
+            return Hierarchy(version, Path(mountpoint, inside))
     return None
+
+
+def own_group(controller: str) -> Hierarchy | None:
+    """The same of this process now. OSError where the kernel does not tell."""
+    mountinfo = Path("/proc/self/mountinfo").read_text(errors="replace")
+    return locate(mountinfo, Path("/proc/self/cgroup").read_text(), controller)
 
 
 def find(controller: str) -> Home | Missing:
     """Where groups with `controller` can be made by this process. Changes nothing."""
     try:
-        at = locate(
-            Path("/proc/self/mountinfo").read_text(errors="replace"), Path("/proc/self/cgroup").read_text(), controller
-        )
+        at = own_group(controller)
         if at is None:
             return Missing(controller, "no cgroup file system with this controller is mounted here")
         return _on_v1(controller, at.own) if at.version == 1 else _on_v2(controller, at.own)
@@ -102,9 +105,7 @@ def shelter() -> Home | None:
     that is mounted with `nsdelegate`: it is not to be the engine's.
     """
     try:
-        at = locate(
-            Path("/proc/self/mountinfo").read_text(errors="replace"), Path("/proc/self/cgroup").read_text(), SHELTER
-        )
+        at = own_group(SHELTER)
         return Home(SHELTER, 2, at.own) if at is not None and _may_place(at.own) else None
     except (OSError, ValueError):
         return None
@@ -249,83 +250,3 @@ def remove_soon(group: Path, patience_sec: float = 5.0) -> bool:
             return False
         time.sleep(0.002)
     return True
-
-
-def settings(home: Home, value: int) -> list[tuple[str, str, bool]]:
-    """(file, text, whether it must succeed) that limit a group: bytes, processes, or thousandths of a processor.
-
-    What waits in TCP and UDP sockets version 1 counts apart from memory, and only where it has a limit of its own.
-    """
-    one = home.version == 1
-    if home.controller == "memory" and one:
-        return [("memory.limit_in_bytes", str(value), True), ("memory.memsw.limit_in_bytes", str(value), False),
-                ("memory.swappiness", "0", False),
-                ("memory.kmem.tcp.limit_in_bytes", str(value // SOCKETS_PART), False)]  # fmt: skip
-    if home.controller == "memory":
-        return [("memory.max", str(value), True), ("memory.swap.max", "0", False), ("memory.oom.group", "0", False)]
-    if home.controller == "pids":
-        return [("pids.max", str(value), True)]
-    quota = max(1000, value * PERIOD_USEC // 1000)
-    # As much weight as its processes would have had alone: beside one, a group counts as one process.
-    times = max(1, value // 1000)
-    if one:
-        return [("cpu.cfs_period_us", str(PERIOD_USEC), True), ("cpu.cfs_quota_us", str(quota), True),
-                ("cpu.shares", str(1024 * times), False)]  # fmt: skip
-    return [("cpu.max", f"{quota} {PERIOD_USEC}", True), ("cpu.weight", str(min(10_000, 100 * times)), False)]
-
-
-CLOSED = [("cgroup.max.descendants", "1", True)]
-"""Settings of a group of version 2 in which an agent is to make no groups."""
-
-
-@dataclass(frozen=True)
-class Seen:
-    """What a group tells of the past; None where this kernel does not."""
-
-    peak: int | None = None
-    """Bytes or processes; for cpu microseconds used."""
-    hits: int | None = None
-
-
-def seen(home: Home, group: Path) -> Seen:
-    """The greatest use so far and how often the limit was met."""
-    if home.controller == "memory":
-        if home.version == 1:
-            return Seen(_number(group / "memory.max_usage_in_bytes"), _event(group / "memory.oom_control", "oom_kill"))
-        return Seen(_number(group / "memory.peak"), _event(group / "memory.events", "oom_kill"))
-    if home.controller == "pids":
-        return Seen(_number(group / "pids.peak"), _event(group / "pids.events", "max"))
-    if home.controller == "cpuacct":
-        used = _number(group / "cpuacct.usage")
-        return Seen(None if used is None else used // 1000)
-    return Seen(_event(group / "cpu.stat", "usage_usec"), _event(group / "cpu.stat", "nr_throttled"))
-
-
-def _number(file: Path) -> int | None:
-    try:
-        return int(file.read_text())
-    except (OSError, ValueError):
-        return None
-
-
-def _event(file: Path, name: str) -> int | None:
-    try:
-        pairs = dict(line.split(" ", 1) for line in file.read_text().splitlines() if " " in line)
-        return int(pairs[name])
-    except (OSError, ValueError, KeyError):
-        return None
-
-
-def memory_bound() -> int:
-    """Bytes that this process could use at all: the machine's memory, or less where a group above us is limited."""
-    total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    try:
-        at = locate(Path("/proc/self/mountinfo").read_text(errors="replace"), Path("/proc/self/cgroup").read_text(),
-                    "memory")  # fmt: skip
-    except OSError:
-        return total
-    while at is not None and (at.own / "cgroup.procs").exists():
-        limit = _number(at.own / ("memory.limit_in_bytes" if at.version == 1 else "memory.max"))
-        total = min(total, limit or total)
-        at = _Hierarchy(at.version, at.own.parent)
-    return total

@@ -11,16 +11,13 @@ import math
 import os
 import platform
 import re
-import shutil
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cache
 from pathlib import Path
 
 from loopscope.models import Limit, LimitState
-from loopscope.sandbox import bwrap, cgroup
+from loopscope.sandbox import cgroup, groupfiles
 from loopscope.sandbox.keeper import bounds, seccomp
 
 DEFAULT_PIDS = 4096
@@ -65,18 +62,6 @@ class Means:
     def text(self) -> str:
         """As a record says it."""
         return f"{self.name} ({self.why})" if self.why else self.name
-
-
-@dataclass(frozen=True)
-class Fact:
-    """One line for people: what would hold a resource of a sandbox started now."""
-
-    resource: str
-    """network, cpu, memory, pids, disk, seccomp."""
-    state: LimitState
-    means: str
-    why: str = ""
-    """Why no stronger means is used, and what to do about it; empty where there is none stronger."""
 
 
 def counts_by_namespace(release: str = platform.release()) -> bool:
@@ -164,7 +149,7 @@ class Limits:
         self._cpus = self._processors()
         self.board = os.memfd_create("loopscope-board", os.MFD_CLOEXEC)
         self._one_id = one_id
-        self._seen: dict[str, cgroup.Seen] = {}
+        self._seen: dict[str, groupfiles.Seen] = {}
         self._board: dict[str, int] = {}
         self._began = time.monotonic()
         self._ended: float | None = None
@@ -194,8 +179,8 @@ class Limits:
             if home is None:
                 continue
             places[group] = cgroup.place(home, group)
-            wanted = groups.setdefault(group, list(cgroup.CLOSED) if home.version == 2 else [])
-            wanted += [] if value is None else cgroup.settings(home, value)
+            wanted = groups.setdefault(group, list(groupfiles.CLOSED) if home.version == 2 else [])
+            wanted += [] if value is None else groupfiles.settings(home, value)
         pids = self.means["pids"]
         has_rlimit = pids.home is None and pids.state is not LimitState.ABSENT
         extra = [name for name, asked in (("sched_setaffinity", bool(self._cpus)),
@@ -218,7 +203,7 @@ class Limits:
         for key, group in self._groups.items():
             home = self.means[key].home
             if home is not None and group.is_dir():
-                self._seen[key] = cgroup.seen(home, group)
+                self._seen[key] = groupfiles.seen(home, group)
         if self.board >= 0:
             self._board = bounds.read_board(self.board)
 
@@ -235,7 +220,7 @@ class Limits:
 
     def _limit(self, name: str) -> Limit:
         means = self.means[name]
-        peak = self._cpu_use() if name == "cpu" else self._seen.get(name, cgroup.Seen()).peak
+        peak = self._cpu_use() if name == "cpu" else self._seen.get(name, groupfiles.Seen()).peak
         hits = self._seen[name].hits if name in self._seen and means.value is not None else None
         text = means.text
         if means.state is LimitState.WATCHED and name in ("memory", "pids"):
@@ -251,12 +236,12 @@ class Limits:
         wall = (self._ended or time.monotonic()) - self._began
         return round(used / wall / 1000) if used else None
 
-    def _any_v2(self) -> cgroup.Seen | None:
+    def _any_v2(self) -> groupfiles.Seen | None:
         """Every group of version 2 counts processor time, whatever it limits."""
         for key, group in self._groups.items():
             home = self.means[key].home
             if home is not None and home.version == 2 and group.is_dir():
-                return cgroup.seen(cgroup.Home("cpu", 2, home.parent), group)
+                return groupfiles.seen(cgroup.Home("cpu", 2, home.parent), group)
         return None
 
     def finish(self) -> None:
@@ -273,41 +258,4 @@ class Limits:
 
 def default_memory() -> int:
     """Bytes, where nothing is asked for."""
-    return int(cgroup.memory_bound() * DEFAULT_MEMORY_PART)
-
-
-def _disk(one_id: bool) -> Fact:
-    if one_id:
-        why = "a loop image takes root; what is written to a tmpfs takes memory"
-    elif not os.access("/dev/loop-control", os.R_OK | os.W_OK):
-        why = "there is no /dev/loop-control: `modprobe loop`, or give the container the loop devices"
-    elif shutil.which("mkfs.ext4", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin") is None:
-        why = "there is no mkfs.ext4: `apt-get install e2fsprogs`"
-    else:
-        return Fact("disk", LimitState.ENFORCED, "loop image (ext4)")
-    return Fact("disk", LimitState.ENFORCED, "tmpfs", why)
-
-
-def survey() -> tuple[Fact, ...]:
-    """What would hold each resource of a sandbox that this process started now, and why not more. Changes nothing.
-
-    In the order network, cpu, memory, pids, disk, seccomp; cpu as if one processor were asked for.
-    """
-    one_id = bwrap.choose_ids() is None
-    chosen: Mapping[str, Means] = choose(Asked(default_memory(), DEFAULT_PIDS, 1.0), Strength.STRONGEST, one_id)
-    facts = [Fact("network", LimitState.ENFORCED, "network namespace")]
-    for name in ("cpu", "memory", "pids"):
-        means, why = chosen[name], chosen[name].why
-        if means.home is None and not why and isinstance(found := cgroup.find(name), cgroup.Missing):
-            why = found.why
-        facts.append(Fact(name, means.state, means.name, why))
-    facts.append(_disk(one_id))
-    why = seccomp.missing()
-    facts.append(Fact("seccomp", LimitState.ABSENT if why else LimitState.ENFORCED, "" if why else "seccomp", why))
-    return tuple(facts)
-
-
-@cache
-def enforced() -> frozenset[str]:
-    """The resources that are held here, beyond being watched."""
-    return frozenset(fact.resource for fact in survey() if fact.state is LimitState.ENFORCED)
+    return int(groupfiles.memory_bound() * DEFAULT_MEMORY_PART)

@@ -13,7 +13,7 @@ from made_root import made
 
 from loopscope.models import LimitState
 from loopscope.sandbox.doctor import Area, Check, Finding, Machine, Need, State, Survey, checks, examine, limits
-from loopscope.sandbox.limits import Fact
+from loopscope.sandbox.holding import Fact
 
 
 def good(name: str, need: Need = Need.ADVISED) -> Check:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from loopscope.models import LimitState
 from loopscope.sandbox.doctor.finding import Area, Finding, Need, State
 from loopscope.sandbox.doctor.machine import Machine
-from loopscope.sandbox.limits import Fact, survey
+from loopscope.sandbox.holding import Fact, survey
 
 PREFIX = "limit on "
 _GROUPS = "give loopscope a control group of its own: see the row `control groups`"
