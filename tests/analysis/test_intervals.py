@@ -124,6 +124,8 @@ def test_each_number_of_the_other_tables_has_its_interval_and_is_the_same_to_the
                 assert row["low"] <= value <= row["high"], key
             else:
                 assert row["guard"], key
+    unknown = {row["guard"] for row in frames["intervals"].to_dicts() if row["n_runs"] == 0}
+    assert unknown == {"no score", "no run has a value"}
     measures = {measure for _, _, measure in wanted}
     assert measures == {"avg_at_k", "best_at_k", *MEASURES}
 
@@ -277,7 +279,7 @@ def test_one_agent_alone_is_neither_compared_nor_ranked():
     tables = Tables({"a": scores(0.2, 10)})
     assert (tables.comparisons(), tables.rankings()) == ([], [])
     apart = Tables({"a": {"x-0": ["0.1"]}, "b": {"x-1": ["0.2"]}})
-    assert apart.comparison().finding == "nothing" and apart.rankings() == []
+    assert (apart.comparison().finding, apart.comparison().guard, apart.rankings()) == ("nothing", None, [])
 
 
 def test_scores_that_are_no_numbers_are_refused_or_missing():

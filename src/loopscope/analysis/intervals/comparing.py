@@ -67,7 +67,10 @@ def _row(
     ends = _missing_ends(sample, place, agents, k) if lacking and measure in OUTCOMES else (None, None)
     finding, words = _told(found, family, hopeless)
     interval, test, signs, effect = found.interval, found.test, found.signs, found.effect
-    guards = [interval.guard, f"rollouts without a value, which are left out: {lacking}" if lacking else None]
+    guards = [
+        None if interval.estimate is None else interval.guard,
+        f"rollouts without a value, which are left out: {lacking}" if lacking else None,
+    ]
     return ComparisonRow(
         first=found.first,
         second=found.second,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from loopscope.analysis.finals import Categories, FinalScore
 from loopscope.analysis.intervals.amounts import amount_interval
@@ -57,6 +58,8 @@ def intervals_of(figure: Figure, numbers: TaskNumbers, seed: int) -> list[Interv
 def _interval(figure: Figure, numbers: TaskNumbers, reading: Reading, seed: int) -> Interval:
     bounds = bounds_of(figure.measure)
     found = mean_of(numbers, Settings(reading=reading, level=LEVEL, bounds=bounds, method=None if bounds else "t"))
+    if found.estimate is None and figure.measure not in OUTCOMES:
+        return replace(found, guard="no run has a value")
     if bounds is None:
         found = amount_interval(found, numbers, seed)
     short = int(((numbers.rollouts > 0) & (numbers.rollouts < figure.k)).sum())
