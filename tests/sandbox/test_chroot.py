@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -69,12 +70,12 @@ def test_a_chroot_is_named_with_a_command_that_mends_it(tmp_path: Path) -> None:
     study = tmp_path / "s.yaml"
     study.write_text("{name: s, tasks: [./toy], agents: [nop], seeds: 1}")
 
-    def looked(root: Path, *way_in: str) -> dict[str, str]:
+    def looked(root: Path, *way_in: str) -> dict[str, Any]:
         root.mkdir()
         argv = ["unshare", "--mount", "sh", "-c", MADE, "sh", *way_in, sys.executable, "-c", WITHIN, str(study)]
         env = {**os.environ, "ROOT": str(root), "LOOPSCOPE_LOCK_DIR": str(tmp_path)}
         done = subprocess.run(argv, env=env, stdout=subprocess.PIPE, check=True, text=True)
-        found: dict[str, str] = json.loads(done.stdout)
+        found: dict[str, Any] = json.loads(done.stdout)
         return found
 
     said = looked(tmp_path / "plain", "chroot", str(tmp_path / "plain"))
