@@ -18,8 +18,11 @@ HEADERS = """
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 """
@@ -117,6 +120,36 @@ def test_a_clock_that_stands_still_changes_nothing() -> None:
         f"{HEAD} {{ {HONEST}; }}"
     )
     (scored,) = score(TASK, Solution(files={"moss.c": source}))
+    assert valid(scored)["reward"] <= STARTER_AT_MOST["cyclic_automaton"]
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize(
+    "start", ["fork()", "(pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0)", "(pid_t)syscall(SYS_vfork)"]
+)
+def test_no_other_process_can_do_the_work(start: str, level: str) -> None:
+    """Only the measured process's time is counted: it must not get another one to spend time for it."""
+    source = wrapped(
+        f"""
+        {HEAD}
+        {{
+            uint8_t *shared = mmap(NULL, width * height, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+            pid_t worker = {start};
+            if (worker < 0) {{
+                {HONEST};
+                return;
+            }}
+            if (worker == 0) {{
+                end = shared;
+                {HONEST};
+                _exit(0);
+            }}
+            waitpid(worker, NULL, 0);
+            memcpy(end, shared, width * height);
+        }}"""
+    )
+    env = {"LOOPSCOPE_GUARD": level} if level else {}
+    (scored,) = score(TASK, Solution(files={"moss.c": source}, env=env))
     assert valid(scored)["reward"] <= STARTER_AT_MOST["cyclic_automaton"]
 
 
