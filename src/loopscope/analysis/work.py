@@ -70,7 +70,7 @@ type Answer = TabledRun | LeftOut | OSError
 def answer(known: Known, run: RunDir) -> TabledRun | LeftOut:
     """What tables take from a run. OSError: the study cannot be read or written."""
     try:
-        with _no_search_for_cycles():
+        with no_search_for_cycles():
             return tabled(known.analyze(run))
     except RecordError as error:
         return LeftOut(str(error))
@@ -84,7 +84,7 @@ def answer(known: Known, run: RunDir) -> TabledRun | LeftOut:
 
 
 @contextlib.contextmanager
-def _no_search_for_cycles() -> Iterator[None]:
+def no_search_for_cycles() -> Iterator[None]:
     """A run is read into thousands of objects that hold no cycles: looking for some takes some percent of the time."""
     was_on = gc.isenabled()
     gc.disable()

@@ -28,7 +28,7 @@ def find_branch(builder: Builder) -> None:
         if "git" not in call.command:
             continue
         text = call.result.text[:_MAX_SCANNED]
-        if "commit" in call.command:
+        if "commit" in call.command and "[" in text:
             for found in _MADE.findall(text):
                 made.setdefault(found[:_PREFIX], call.result.index)
         if "log" in call.command:

@@ -154,9 +154,13 @@ def _root(text: str, names: Iterable[str]) -> str | None:
 
 def instruction_of(transcript: Transcript) -> str:
     """The first message of the user; what the harness puts before it counts only where there is nothing else."""
-    said = [item for item in transcript.messages if item.role is Role.USER]
-    own = next((item for item in said if item.kind is MessageKind.PLAIN), None)
-    return own.text if own is not None else said[0].text if said else ""
+    first: str | None = None
+    for item in transcript.messages:
+        if item.role is Role.USER:
+            if item.kind is MessageKind.PLAIN:
+                return item.text
+            first = item.text if first is None else first
+    return first or ""
 
 
 def scope_of(transcript: Transcript) -> ArtifactScope:

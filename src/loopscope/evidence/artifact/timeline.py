@@ -120,8 +120,9 @@ def number(
         result = {}
         for item in moments:
             own = state(item.snapshot) if item.snapshot is not None else None
-            plain = state(unflagged(item.snapshot)) if item.snapshot is not None else None
-            stale = plain is not None and plain != state(item.present)
+            bare = unflagged(item.snapshot) if item.snapshot is not None else None
+            plain = own if bare is item.snapshot or bare is None else state(bare)
+            stale = plain is not None and bare is not item.present and plain != state(item.present)
             if own is not None and plain is not None and own != plain:
                 variants[own] = plain
             result[item.place] = StateOf(item.index, *item.place, own, stale, item.certain, item.reason)

@@ -142,7 +142,7 @@ def _judge(
         return Outcome.CODE_FAILURE, f"its output shows: {first.text}", False, first.signature.name
     if tool.family in spent:
         return Outcome.UNKNOWN, "another build of the call failed, and the output does not tell them apart", False, None
-    if tool.family == "make" and not tool.runs and _MAKE_FAILED.search(shell.text):
+    if tool.family == "make" and not tool.runs and ": *** [" in shell.text and _MAKE_FAILED.search(shell.text):
         return Outcome.CODE_FAILURE, "make says that a recipe failed", False, "make recipe"
     ran = bool(by_kind["runtime"]) and tool.runs
     if by_kind["success"]:
@@ -154,7 +154,7 @@ def _judge(
         return Outcome.SUCCEEDED, "the call succeeded, which hangs on it", ran, None
     if shell.killed or (shell.call.background and len(shell.outputs) < 2):
         return Outcome.UNKNOWN, "the call was killed, or went on in the background", False, None
-    if tool.family == "make" and _ABSENT.search(shell.text):
+    if tool.family == "make" and ": No such file or directory" in shell.text and _ABSENT.search(shell.text):
         return Outcome.UNKNOWN, "the program that it should have built is not there", False, None
     hidden = _hidden(shell, command)
     if hidden:

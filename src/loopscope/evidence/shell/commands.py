@@ -18,6 +18,12 @@ class Word:
     """Whether nothing is left that only the running shell knows; else `text` holds the source of the expansion."""
 
 
+@lru_cache(maxsize=16384)
+def literal(text: str) -> Word:
+    """A word that is known in full; most are used again and again."""
+    return Word(text)
+
+
 @value_type
 class Redirect:
     """A redirection; of heredocs and here-strings the text."""

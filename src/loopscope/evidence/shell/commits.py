@@ -43,7 +43,7 @@ def find_commits(shells: Sequence[ShellCall]) -> list[CommitFinding]:
                 match[3].strip(),
                 held_files(text, match.end()),
             )
-            for match in _MADE.finditer(text)
+            for match in (_MADE.finditer(text) if text.startswith("[") or "\n[" in text else ())
         ]
         made, left = _of_call(shell, shown)
         known.update(item.hash[:7] for item in made if item.hash)

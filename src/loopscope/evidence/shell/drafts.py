@@ -45,9 +45,8 @@ def freeze(drafts: Sequence[Draft], pipe_sizes: Mapping[int, int]) -> tuple[Simp
     orders: list[int] = []
     for draft in drafts:
         orders.append(len(found))
-        whole = _freeze(draft, len(found), pipe_sizes)
-        if draft.loop_begin is not None:
-            whole = replace(whole, loop_begin=orders[draft.loop_begin])
+        begin = orders[draft.loop_begin] if draft.loop_begin is not None else None
+        whole = _freeze(draft, len(found), begin, pipe_sizes)
         if not draft.nested:
             found.append(whole)
         for inner in draft.nested:
@@ -55,7 +54,7 @@ def freeze(drafts: Sequence[Draft], pipe_sizes: Mapping[int, int]) -> tuple[Simp
     return tuple(found)
 
 
-def _freeze(draft: Draft, order: int, pipe_sizes: Mapping[int, int]) -> SimpleCommand:
+def _freeze(draft: Draft, order: int, begin: int | None, pipe_sizes: Mapping[int, int]) -> SimpleCommand:
     pipe = None
     if draft.pipe:
         number, position = draft.pipe
@@ -64,7 +63,7 @@ def _freeze(draft: Draft, order: int, pipe_sizes: Mapping[int, int]) -> SimpleCo
     return SimpleCommand(
         tuple(draft.words), order, draft.cwd, draft.text, tuple(draft.assignments), tuple(draft.redirects),
         tuple(draft.wrappers), draft.joined, pipe, draft.background, place.loop, place.conditional,
-        place.subshell, place.substitution, place.function,
+        place.subshell, place.substitution, place.function, loop_begin=begin,
     )  # fmt: skip
 
 

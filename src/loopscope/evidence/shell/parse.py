@@ -78,9 +78,9 @@ def _parse(text: str, cwd: str | None, variables: dict[str, Word], depth: _Depth
             return Script((), where, True)
         return _parse(script, where, known, _Depth(allowance, depth.scripts + 1, rounds))
 
-    source = taken.encode("utf-8", "replace")
-    walk = Walk(source, cwd, variables, nested, allowance, depth.rounds)
     plain = plain_commands(taken)
+    source = taken.encode("utf-8", "replace") if plain is None else b""
+    walk = Walk(source, cwd, variables, nested, allowance, depth.rounds)
     if plain is not None:
         walk.run_plain(plain)
     else:

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from tree_sitter import Node
 
-from loopscope.evidence.shell.commands import Script, Word, resolve
+from loopscope.evidence.shell.commands import Script, Word, literal, resolve
 from loopscope.evidence.shell.drafts import Draft, Place
 from loopscope.evidence.shell.limits import Allowance
 from loopscope.evidence.shell.words import WordReader
@@ -68,7 +68,7 @@ class CommandReader(ABC):
     def _command(self, node: Node) -> list[Draft]:
         text = self._reader.source(node)
         if _PLAIN.fullmatch(text):
-            draft = self._draft([Word(word) for word in text.split()], text)
+            draft = self._draft([literal(word) for word in text.split()], text)
             self._unwrap(draft)
             self._change_directory(draft)
             return [draft]

@@ -33,6 +33,9 @@ def find_all(pattern: re.Pattern[str], text: str, begin: int = 0, end: int | Non
 
 def found(pattern: re.Pattern[str], text: str, begin: int = 0, end: int | None = None) -> bool:
     """Whether there is one."""
+    last = len(text) if end is None else min(end, len(text))
+    if last - begin <= MAX_LINE:
+        return pattern.search(text, begin, last) is not None
     return next(find_all(pattern, text, begin, end), None) is not None
 
 

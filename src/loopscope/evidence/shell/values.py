@@ -165,6 +165,8 @@ def _index(lines: Sequence[_Line]) -> int | None:
 
 def _waiting(rule: EvaluationRule, later: Sequence[EvaluationRule], lines: Sequence[_Line]) -> int:
     """How many of some evaluations may have printed one of some lines. Rules are few, evaluations may be many."""
+    if not later:
+        return 0
     numbers: dict[int, int] = {}
     for item in later:
         numbers[id(item)] = numbers.get(id(item), 0) + 1

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from tree_sitter import Node
 
-from loopscope.evidence.shell.commands import Redirect, SimpleCommand, Word
+from loopscope.evidence.shell.commands import Redirect, SimpleCommand, Word, literal
 from loopscope.evidence.shell.drafts import Draft, Place, freeze
 from loopscope.evidence.shell.loops import MAX_PRODUCT, rounds
 from loopscope.evidence.shell.plain import PlainCommand
@@ -39,7 +39,7 @@ class Walk(CommandReader):
             if self._allowance.commands <= 0:
                 self.broken = True
                 return
-            draft = self._draft([Word(text) for text in command.words], command.text)
+            draft = self._draft([literal(text) for text in command.words], command.text)
             draft.joined = command.joined
             self._unwrap(draft)
             self._change_directory(draft)
