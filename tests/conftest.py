@@ -1,22 +1,47 @@
-"""What takes longest begins first, so that no worker is left alone with it at the end."""
+"""What a worker of a test run takes as a whole, and in which order: what takes longest begins first."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+PARTED = ("durability/test_kills.py", "hostile/test_hostile_agents.py")
+"""Modules in parts that need nothing of each other: tests whose brackets begin with the same word, up to a hyphen."""
 LONGEST = (
-    "durability/test_kills.py",
     "hostile/test_hostile_agents.py",
-    "durability/test_verbs.py",
     "sandbox/test_ordinary_user.py",
+    "durability/test_verbs.py",
+    "durability/test_kills.py",
     "durability/test_long.py",
     "unseen/test_unseen.py",
     "engine/test_leftovers.py",
 )
-"""Modules by how long they take, as `--durations` tells at the end of `scripts/check`."""
+"""Modules by how long their longest part takes, as `--durations` tells at the end of `scripts/check`."""
 HERE = Path(__file__).parent
+
+
+def part_of(nodeid: str) -> str:
+    """What goes to one worker as a whole: a test's module, or its part of one in `PARTED`."""
+    module, _, test = nodeid.partition("::")
+    if not module.endswith(PARTED):
+        return module
+    return f"{module}::{test.partition('[')[2].rstrip(']').partition('-')[0]}"
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """With `--dist loadfile`: whole files, some of them in parts."""
+    if config.getoption("dist") != "loadfile":
+        return None
+    from xdist.scheduler import LoadFileScheduling  # where it is not installed, nobody asks
+
+    class Parts(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return part_of(nodeid)
+
+    return Parts(config, log)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

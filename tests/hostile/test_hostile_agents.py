@@ -19,8 +19,17 @@ pytestmark = [pytest.mark.sandbox, pytest.mark.slow]
 
 USERS = ["root", "user"] if os.geteuid() == 0 else ["user"]
 BEST = Decimal("0.3")
-QUICK = [kind for kind in KINDS.values() if not kind.long]
-LONG = [kind for kind in KINDS.values() if kind.long]
+ARENAS = [(study, user) for study in BUDGETS for user in USERS]
+"""Each is a study of its own, and takes a while: its tests belong together (tests/conftest.py)."""
+each_arena = pytest.mark.parametrize(("study", "user"), ARENAS, ids=map(".".join, ARENAS))
+
+
+def each_kind(*, long: bool) -> pytest.MarkDecorator:
+    """All kinds of all arenas."""
+    fights = [(kind, user) for kind in KINDS.values() for user in USERS if kind.long == long]
+    return pytest.mark.parametrize(
+        ("kind", "user"), fights, ids=[f"{kind.study}.{user}-{kind.name}" for kind, user in fights]
+    )
 
 
 def run_of(fought: Fought, name: str) -> RunDir:
@@ -81,8 +90,7 @@ def assert_record_clear(kind: Hostile, run: RunDir) -> None:
     assert set(record.limits) >= {"network", "cpu", "memory", "pids", "disk"} or not record.timings.agent_sec
 
 
-@pytest.mark.parametrize("user", USERS)
-@pytest.mark.parametrize("kind", QUICK, ids=lambda kind: kind.name)
+@each_kind(long=False)
 def test_a_hostile_agent_gains_nothing_and_is_told_of(battlefield: Path, kind: Hostile, user: str) -> None:
     fought = fight(battlefield, user, kind.study)
     assert_kind(kind, fought)
@@ -96,8 +104,7 @@ def assert_kind(kind: Hostile, fought: Fought) -> None:
         kind.also(run)
 
 
-@pytest.mark.parametrize("user", USERS)
-@pytest.mark.parametrize("study", BUDGETS)
+@each_arena
 def test_the_host_is_untouched(battlefield: Path, study: str, user: str) -> None:
     """Files, links, programs with rights, mounts, loop devices, shared memory, settings, processes, sockets, clock."""
     seen = fight(battlefield, user, study).seen
@@ -107,8 +114,7 @@ def test_the_host_is_untouched(battlefield: Path, study: str, user: str) -> None
     assert seen.clock_moved < 1.0
 
 
-@pytest.mark.parametrize("user", USERS)
-@pytest.mark.parametrize("study", BUDGETS)
+@each_arena
 def test_the_study_is_alive(battlefield: Path, study: str, user: str) -> None:
     """It came to its end by itself, the honest neighbours have their scores, and nothing unfinished lies about."""
     fought = fight(battlefield, user, study)
@@ -121,8 +127,7 @@ def test_the_study_is_alive(battlefield: Path, study: str, user: str) -> None:
     assert [str(path) for path in fought.store.path.rglob(".tmp-*")] == []
 
 
-@pytest.mark.parametrize("user", USERS)
-@pytest.mark.parametrize("study", BUDGETS)
+@each_arena
 def test_no_text_of_an_agent_acts_on_a_reader(battlefield: Path, study: str, user: str) -> None:
     """Neither in a terminal nor in a browser: no escape and no tag is alive in what the commands print and the report."""
     fought = fight(battlefield, user, study)
@@ -136,8 +141,7 @@ def test_no_text_of_an_agent_acts_on_a_reader(battlefield: Path, study: str, use
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("user", USERS)
-@pytest.mark.parametrize("kind", LONG, ids=lambda kind: kind.name)
+@each_kind(long=True)
 def test_a_hostile_agent_of_gigabytes(battlefield: Path, kind: Hostile, user: str) -> None:
     fought = fight(battlefield, user, kind.study, long=True)
     assert_kind(kind, fought)
