@@ -77,6 +77,7 @@ def test_four_tasks_are_too_few_whatever_the_difference(cli, tmp_path, monkeypat
     assert "no evidence of a difference between high and low; too few tasks for any result to be significant" in text
     assert "p cannot be below 0.125" in text
     assert "is higher than" not in text
+    assert "On just these tasks, with other seeds, the pair can be told apart." in text
     assert "only 4 tasks" in text, "the interval's own remark"
 
 

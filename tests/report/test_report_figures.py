@@ -11,6 +11,7 @@ from loopscope.report import palette
 from loopscope.report.bars import Bar, bars
 from loopscope.report.curve import FinalPoint, Point, run_curve, ticks
 from loopscope.report.figures import Figure, HeatColumn, heat_map
+from loopscope.report.forest import Contrast, forest
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -164,3 +165,44 @@ def test_exports_are_pictures_of_their_own() -> None:
     svg = figure.svg(500)
     assert svg == figure.svg(500)
     assert all(word in svg for word in ("Diagnostics", "Dip rate", "0.100", "search"))
+
+
+def lines(figure: Figure, color: str = palette.INK) -> list[tuple[float, float]]:
+    """Start and length of the horizontal rules of a colour."""
+    found = []
+    for rule in drawn(figure).iter(f"{SVG}line"):
+        if rule.get("stroke") == color and (length := float(rule.get("x2", 0))):
+            place = rule.get("transform", "translate(0,0)").removeprefix("translate(").split(",")[0]
+            found.append((float(place), length))
+    return found
+
+
+def test_a_whisker_goes_from_low_to_high_on_the_axis_of_its_bar() -> None:
+    figure = bars("b", "t", [Bar("a", 0.5, interval=(0.25, 0.75)), Bar("b", 0.5)], solid="C1")
+    whole = rects(figure, palette.TRACK)[0]
+    ((start, length),) = lines(figure)
+    assert abs(length) == pytest.approx(0.5 * whole, abs=0.1)
+    assert min(start, start + length) == pytest.approx(0.25 * whole, abs=0.6)
+    assert {"0.500 [0.25, 0.75]", "0.500"} <= set(texts(figure))
+
+
+def test_an_interval_and_what_was_not_seen_are_drawn_apart() -> None:
+    bar = Bar("a", 0.5, low=0.1, high=0.9, interval=(0.4, 0.6))
+    figure = bars("b", "t", [bar], solid="C2")
+    assert len(lines(figure)) == 1 and len(lines(figure, palette.MUTED)) == 1
+    assert "0.500 [0.40, 0.60] (0.100–0.900)" in texts(figure)
+
+
+def contrast(value: float, apart: bool) -> Contrast:
+    return Contrast("a − b", value, value - 0.1, value + 0.1, "shown", apart, "tip")
+
+
+def test_differences_stand_on_an_axis_with_0_in_the_middle() -> None:
+    figure = forest("d", "t", [contrast(0.5, True), contrast(-0.5, False)])
+    assert [t for t in texts(figure) if t.strip("+−") in ("1", "0.5", "0")] == ["−1", "−0.5", "0", "+0.5", "+1"]
+    whole = rects(figure, palette.TRACK)[0]
+    assert [abs(length) for _, length in lines(figure)] == pytest.approx([0.1 * whole] * 2, abs=0.1)
+    assert palette.SOLID in fills(figure)
+    assert palette.SOLID not in fills(forest("d", "t", [contrast(0.5, False)])), "nothing was found: hollow"
+    colors = {v for k, v in vars(palette).items() if k.isupper() and v.startswith("#")}
+    assert fills(figure) <= colors

@@ -55,6 +55,8 @@ class _Shown:
     """(agent, measure) -> its interval for random tasks."""
     pairs: tuple[ComparisonRow, ...]
     """Of avg@k, each seen from the agent that stands above."""
+    just_these: str
+    """What is said of the pairs for just these tasks."""
     k: str
 
     def number(self, agent: str, measure: str, value: float | None, unofficial: int) -> str:
@@ -70,7 +72,7 @@ class _Shown:
 
 def _shown(analysis: Analysis) -> _Shown:
     from loopscope.models.interval_rows import ComparisonRow, IntervalRow
-    from loopscope.models.standing import RANDOM, chosen_pairs, ordered_pairs, standing
+    from loopscope.models.standing import RANDOM, chosen_pairs, just_these, ordered_pairs, standing
     from loopscope.models.tables import OVERALL, OutcomeRow
 
     outcome = [OutcomeRow(**row) for row in analysis.frames["outcome"].to_dicts() if row["category"] == OVERALL]
@@ -78,11 +80,12 @@ def _shown(analysis: Analysis) -> _Shown:
     outcome.sort(key=lambda row: _place(row, same_tasks=compared.same_tasks))
     read = (IntervalRow(**row) for row in analysis.frames["intervals"].to_dicts() if row["category"] == OVERALL)
     intervals = {(row.agent, row.measure): row for row in read if row.reading == RANDOM}
-    pairs = chosen_pairs(ComparisonRow(**row) for row in analysis.frames["comparisons"].to_dicts())
+    compared_pairs = [ComparisonRow(**row) for row in analysis.frames["comparisons"].to_dicts()]
+    pairs = chosen_pairs(compared_pairs)
     scored = [row.agent for row in outcome if row.avg_at_k is not None]
     counts = [row["k"] for row in analysis.frames["task_scores"].to_dicts()] or [analysis.summary.k]
     k = str(counts[0]) if min(counts) == max(counts) else "k"
-    return _Shown(tuple(outcome), compared, intervals, ordered_pairs(scored, pairs), k)
+    return _Shown(tuple(outcome), compared, intervals, ordered_pairs(scored, pairs), just_these(compared_pairs), k)
 
 
 def print_outcome(analysis: Analysis) -> None:
@@ -154,9 +157,9 @@ def pair_lines(analysis: Analysis) -> list[str]:
         lines.append(
             f"of {len(rest)} more pairs {apart} can be told apart; all: the report, tables/comparisons.parquet"
         )
-    if any(row.p_adjusted is not None for row in shown.pairs) and len(shown.pairs) > 1:
+    if any(", p " in line for line in lines) and len(shown.pairs) > 1:
         lines.append(f"p is corrected for {max(row.family for row in shown.pairs)} comparisons (Holm)")
-    return lines
+    return [*lines, shown.just_these] if shown.pairs and shown.just_these else lines
 
 
 def _label(agent: str) -> str:

@@ -151,6 +151,17 @@ def not_below(first: str, agents: Iterable[str], pairs: Iterable[ComparisonRow])
     return tuple(agent for agent in agents if agent != first and agent not in lower)
 
 
+def just_these(rows: Iterable[ComparisonRow], measure: str = "avg_at_k", category: str = OVERALL) -> str:
+    """In a sentence, what the other reading says: how many pairs can be told apart on just these tasks."""
+    pairs = [r for r in chosen_pairs(rows, measure, category, FIXED) if r.finding != Finding.NOTHING]
+    if not pairs:
+        return ""
+    found = sum(r.finding in (Finding.FIRST_HIGHER, Finding.SECOND_HIGHER) for r in pairs)
+    whole = "the pair" if len(pairs) == 1 else f"{found} of {len(pairs)} pairs"
+    can = "cannot be" if len(pairs) == 1 and not found else "can be"
+    return f"On just these tasks, with other seeds, {whole} {can} told apart."
+
+
 def pair_words(row: ComparisonRow, number: str, name: Callable[[str], str] = str) -> str:
     """What a comparison says: `no evidence of a difference between A and B (avg@3: +0.03 [-0.05, 0.11], p 0.4, ...)`.
 

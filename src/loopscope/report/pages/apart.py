@@ -10,6 +10,7 @@ from loopscope.models.standing import (
     FIXED,
     RANDOM,
     chosen_pairs,
+    just_these,
     not_below,
     ordered_pairs,
     seen_from,
@@ -70,6 +71,8 @@ class Places:
     bounded: bool
     """Whether some place hangs on missing scores."""
     draws: int
+    guard: str
+    """What to know before the shares are believed; then they are not shaded."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +80,8 @@ class Apart:
     """The section."""
 
     lead: str
+    fixed: str
+    """The same for just these tasks."""
     chart: Chart
     drawn: str
     """Which pairs the figure leaves out."""
@@ -86,6 +91,8 @@ class Apart:
     places: Places | None
     no_places: str
     family: int
+    tested: bool
+    """Whether a p is shown."""
     figures: tuple[Figure, ...]
 
 
@@ -97,11 +104,12 @@ def apart(inputs: StudyInputs) -> Apart | None:
         return None
     drawn = pairs if len(pairs) <= _DRAWN else tuple(row for row in pairs if row.first == agents[0])
     figure = _forest(inputs, drawn)
-    places = _places(inputs, agents)
+    places = _places(inputs, agents, too_few=all(row.finding == Finding.TOO_FEW for row in pairs))
     found = (figure,) if places is None else (figure, _places_figure(inputs, places))
     first = _name(agents[0])
     return Apart(
         lead=_lead(inputs, agents, pairs),
+        fixed=just_these(inputs.comparisons),
         chart=chart(figure),
         drawn="" if len(drawn) == len(pairs) else f"Only the {len(drawn)} pairs with {first}, of {len(pairs)}.",
         agents=tuple(_name(a, 40) for a in agents),
@@ -110,6 +118,7 @@ def apart(inputs: StudyInputs) -> Apart | None:
         places=places,
         no_places="" if places else "Resamples give no places: fewer than two agents have a spread to draw from.",
         family=max(row.family for row in pairs),
+        tested=any(_p(row) for row in pairs),
         figures=found,
     )
 
@@ -231,7 +240,7 @@ def _line(row: ComparisonRow, what: str) -> PairLine:
     )
 
 
-def _places(inputs: StudyInputs, agents: Sequence[str]) -> Places | None:
+def _places(inputs: StudyInputs, agents: Sequence[str], *, too_few: bool) -> Places | None:
     rows = [
         row
         for row in inputs.rankings
@@ -246,7 +255,15 @@ def _places(inputs: StudyInputs, agents: Sequence[str]) -> Places | None:
     shown = [agent for agent in agents if agent in found]
     lines = tuple((_name(a, 60), tuple(_share(found[a].get(p)) for p in numbers), _possible(found[a])) for a in shown)
     bounded = any(places for _, _, places in lines)
-    return Places(tuple(_ordinal(n) for n in numbers), lines, bounded, max(row.draws for row in rows))
+    guard = _places_guard(min(row.n_tasks for row in rows)) if too_few else ""
+    return Places(tuple(_ordinal(n) for n in numbers), lines, bounded, max(row.draws for row in rows), guard)
+
+
+def _places_guard(tasks: int) -> str:
+    return (
+        f"Only {fmt.plural(tasks, 'task')}: resamples of so few hardly differ. "
+        "A share near 100 % says that these tasks agree, not that others would."
+    )
 
 
 def _share(row: RankingRow | None) -> Cell:
@@ -269,7 +286,11 @@ def _ordinal(number: int) -> str:
 
 def _places_figure(inputs: StudyInputs, places: Places) -> Figure:
     columns = [
-        HeatColumn(name, tuple(r[1][i].text for r in places.rows), tuple(r[1][i].heat for r in places.rows))
+        HeatColumn(
+            name,
+            tuple(r[1][i].text for r in places.rows),
+            tuple(None if places.guard else r[1][i].heat for r in places.rows),
+        )
         for i, name in enumerate(places.columns)
     ]
     title = f"Places by avg@{inputs.k}: share of {places.draws:,} resamples of the tasks with the agent in the place"

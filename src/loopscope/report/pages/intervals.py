@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from loopscope.models.interval_rows import IntervalRow
@@ -70,9 +70,12 @@ def guards(rows: Iterable[tuple[str, IntervalRow | None]], everyone: int) -> tup
     for name, row in rows:
         if row is not None and row.guard and row.value is not None:
             remarks.setdefault(_guard(row), []).append(name)
-    return tuple(
-        guard if len(names) >= everyone else f"{', '.join(names)}: {guard}" for guard, names in remarks.items()
-    )
+    return tuple(remark(guard, names, everyone) for guard, names in remarks.items())
+
+
+def remark(guard: str, names: Sequence[str], everyone: int) -> str:
+    """A guard as a sentence; it names the agents that it is about, unless it is about all."""
+    return f"{guard[:1].upper()}{guard[1:]}." if len(names) >= everyone else f"{', '.join(names)}: {guard}."
 
 
 def ends(row: IntervalRow | None) -> tuple[float, float] | None:

@@ -10,7 +10,7 @@ from loopscope.models.tables import OVERALL
 from loopscope.report import format as fmt
 from loopscope.report.format import Cell
 from loopscope.report.inputs import StudyInputs
-from loopscope.report.pages.intervals import interval, possible
+from loopscope.report.pages.intervals import interval, possible, remark
 from loopscope.report.pages.leaderboard import outcome_of
 from loopscope.report.text import one_line
 
@@ -100,10 +100,7 @@ def _once(told: Iterable[tuple[str, str | None]], everyone: int) -> tuple[str, .
         if guard:
             names = remarks.setdefault(one_line(guard, 300), [])
             names += [] if agent in names else [agent]
-    return tuple(
-        guard if len(names) >= everyone else f"{', '.join(one_line(n, 40) for n in names)}: {guard}"
-        for guard, names in remarks.items()
-    )
+    return tuple(remark(guard, [one_line(n, 40) for n in names], everyone) for guard, names in remarks.items())
 
 
 def _missing(inputs: StudyInputs, agent: str) -> MissingLine | None:

@@ -1,0 +1,183 @@
+"""What the first page says of how sure its numbers are. The tables are made up: the page must say what they say."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import polars as pl
+import pytest
+from study_maker import Study, make
+from test_report_site import Page
+
+from loopscope.report import build_report
+from loopscope.report.inputs import StudyInputs
+
+TWO = (("csv_groupby", "System optimization"), ("addition_chains", "Puzzle"))
+HOSTILE = "<b>x</b>\u202e\x1b[31m"
+
+
+def built(tmp_path: Path, study: Study) -> Path:
+    made = make(tmp_path / "study", study)
+    build_report(made)
+    return made
+
+
+def first_page(study: Path) -> str:
+    return " ".join(Page(study / "report" / "index.html").text.split())
+
+
+def part(text: str, start: str, end: str) -> str:
+    begin = text.index(start)
+    return text[begin : text.index(end, begin)]
+
+
+def change(study: Path, table: str, **columns: pl.Expr) -> None:
+    path = study / "tables" / f"{table}.parquet"
+    frame = pl.read_parquet(path)
+    frame.with_columns(expr.cast(frame.schema[name]).alias(name) for name, expr in columns.items()).write_parquet(path)
+    build_report(study)
+
+
+def test_every_number_of_the_first_page_has_its_interval(tmp_path: Path) -> None:
+    study = built(tmp_path, Study(tasks=TWO, seeds=(1, 2), sure=True))
+    inputs, text = StudyInputs(study), first_page(study)
+    outcome = part(text, "PlaceAgent", "Can they be told apart?")
+    shown = 0
+    for row in inputs.intervals.values():
+        if row.reading != "random tasks" or row.low is None or row.category != "overall":
+            continue
+        if row.measure in ("avg_at_k", "best_at_k"):
+            assert f"{row.value:.3f}, [{row.low:.2f}, {row.high:.2f}]" in outcome, row
+            shown += 1
+        elif row.measure in ("best_observed", "peak_retention", "dip_rate"):
+            assert f"{row.value:.3f}, [{row.low:.2f}, {row.high:.2f}]" in part(
+                text, "Diagnostics What", "Cost and time"
+            )
+            shown += 1
+    assert shown > 8
+    assert "these: [" in outcome, "the other reading, named"
+    assert re.search(r"total [\w .]+, n = \d", text) and re.search(r"1 min 15 s, \[1 min 0\d s, 1 min 2\d s\]", text)
+
+
+def test_the_ends_of_an_interval_are_drawn_and_a_number_without_one_has_no_line(tmp_path: Path) -> None:
+    study = built(tmp_path, Study(agents=("search",), tasks=TWO, seeds=(1, 2), sure=True))
+    drawn = (study / "report" / "figures" / "leaderboard.svg").read_text()
+    assert "95 % intervals" in drawn
+    change(study, "intervals", low=pl.lit(None), high=pl.lit(None), guard=pl.lit("one task: nothing is known"))
+    bare = (study / "report" / "figures" / "leaderboard.svg").read_text()
+    assert "95 % intervals" not in bare and bare.count("<line") < drawn.count("<line")
+    text = first_page(study)
+    assert "no interval" in text and "One task: nothing is known." in text
+
+
+def test_agents_that_cannot_be_told_apart_share_their_places(tmp_path: Path) -> None:
+    study = built(tmp_path, Study(tasks=TWO, seeds=(1, 2)))
+    text = first_page(study)
+    assert "the others cannot be told apart from it" in text
+    assert "There is no evidence of a difference between any two of them." in text
+    assert text.count("1–3") >= 3
+    assert "is higher" not in text
+    matrix = part(text, "Every pair", "In words, for every number")
+    assert matrix.count("no evidence of a difference") == 6 and matrix.count("p 0.25") == 6
+
+
+def test_differences_that_were_found_are_named(tmp_path: Path) -> None:
+    study = built(tmp_path, Study(tasks=TWO, seeds=(1, 2), finding="higher", sure=True))
+    inputs, text = StudyInputs(study), first_page(study)
+    assert "On just these tasks, with other seeds, 3 of 3 pairs can be told apart." in text
+    assert "Yes, each from each other." in text and "cannot be told apart" not in text
+    assert f"{inputs.agents[0]} is higher" in part(text, "Every pair", "In words")
+    [row] = [
+        r
+        for r in inputs.comparisons
+        if {r.first, r.second} == set(inputs.agents[:2])
+        and (r.measure, r.category, r.reading) == ("avg_at_k", "overall", "random tasks")
+    ]
+    assert f"+{abs(row.difference or 0):.2f}" in text, "first minus second, seen from the one that stands first"
+    assert "PlaceAgentavg@2best@2 1search" in text, "a place of its own"
+
+
+def test_too_few_tasks_for_any_result_are_named_as_the_reason(tmp_path: Path) -> None:
+    study = built(tmp_path, Study(tasks=TWO, seeds=(1, 2), finding="too_few"))
+    text = first_page(study)
+    assert "No, and no result could have shown it: too few tasks for any result to be significant" in text
+    assert "p cannot be below 0.25" in text
+    assert "Only 2 tasks: resamples of so few hardly differ." in text
+    assert "p 0.03" not in text, "a p that cannot be small enough is not shown as if it could"
+    assert "Too few tasks here for any difference between agents to be significant." in text
+
+
+@pytest.mark.parametrize("agents", [("search",), ()])
+def test_one_agent_or_none_is_compared_with_nobody(tmp_path: Path, agents: tuple[str, ...]) -> None:
+    study = built(tmp_path, Study(agents=agents, tasks=TWO if agents else (), seeds=(1,)))
+    text = first_page(study)
+    assert "told apart" not in text and "PlaceAgent" not in text and "In which place?" not in text
+    assert not (study / "report" / "figures" / "differences.svg").exists()
+
+
+def test_one_run_says_that_it_has_no_interval(tmp_path: Path) -> None:
+    study = built(tmp_path, Study(agents=("search",), tasks=TWO[:1], seeds=(1,)))
+    outcome = part(first_page(study), "Outcome", "By category")
+    assert re.search(r"0\.\d{3}, no interval, these: \[", outcome)
+    assert "One task: its spread is unknown." in outcome
+
+
+def test_missing_scores_are_bounded_and_not_filled_in(tmp_path: Path) -> None:
+    study = built(tmp_path, Study(tasks=TWO, seeds=(1, 2), failed=("addition_chains__oracle__s2",)))
+    [row] = [
+        r
+        for r in StudyInputs(study).intervals.values()
+        if (r.agent, r.category, r.measure, r.reading) == ("oracle", "overall", "avg_at_k", "random tasks")
+    ]
+    known = part(first_page(study), "If the missing scores were known", "By category")
+    assert f"{row.value:.3f}{row.missing_low:.3f} to {row.missing_high:.3f}" in known
+    assert "search" not in known
+    whole = built(tmp_path / "whole", Study(tasks=TWO[:1], seeds=(1,), agents=("oracle", "nop")))
+    assert "If the missing scores were known" not in first_page(whole)
+
+
+def test_the_split_of_the_noise_says_what_nothing_tells(tmp_path: Path) -> None:
+    study = built(tmp_path, Study(agents=("search", "oracle"), tasks=TWO, seeds=(1,)))
+    noise = part(first_page(study), "What is noise?", "By category")
+    assert "0.200— missing: one seed per task0.0126, in 4 runs1.5, at most 25 % of them" in noise
+    assert "One seed per task." in noise and "Noise of one task stands for the others." in noise
+
+
+def test_places_are_shares_of_resamples(tmp_path: Path) -> None:
+    study = built(tmp_path, Study(tasks=TWO, seeds=(1, 2)))
+    places = part(first_page(study), "In which place?", "What is noise?")
+    assert "Of 10,000 resamples of the tasks" in places
+    assert places.count("75 %") == 3
+    change(study, "rankings", category=pl.lit("nowhere"))
+    assert "Resamples give no places" in first_page(study)
+
+
+def test_hostile_names_stay_text_in_every_new_place(tmp_path: Path) -> None:
+    study = built(tmp_path, Study(agents=("search", "oracle"), tasks=TWO, seeds=(1, 2)))
+    guard = pl.when(pl.col("agent") == "oracle").then(pl.lit(f"beware of {HOSTILE}")).otherwise("guard")
+    change(study, "intervals", guard=guard)
+    names = ("agent", "first", "second")
+    for path in (study / "tables").glob("*.parquet"):
+        frame = pl.read_parquet(path)
+        frame.with_columns(pl.col(n).replace("oracle", HOSTILE) for n in names if n in frame.columns).write_parquet(
+            path
+        )
+    build_report(study)
+    page = Page(study / "report" / "index.html")
+    told = part(" ".join(page.text.split()), "Can they be told apart?", "By category")
+    assert "<b>x</b>⟨U+202E⟩⟨ESC⟩[31m" in told
+    assert "<b>x</b>⟨U+202E⟩⟨ESC⟩[31m: beware of <b>x</b>⟨U+202E⟩⟨ESC⟩[31m." in page.text, "a name keeps its case"
+    assert "b" not in page.tags
+    for figure in (study / "report" / "figures").glob("*.svg"):
+        assert "<b>" not in figure.read_text()
+
+
+def test_a_dip_shows_how_sure_it_is(tmp_path: Path) -> None:
+    study = built(tmp_path, Study(agents=("search",), tasks=(("t", "c"),), seeds=(1,)))
+    change(study, "dips", confidence=pl.lit(0.97), confidence_method=pl.lit("pooled noise"), confidence_pairs=pl.lit(1))
+    page = next((study / "report" / "runs").glob("*.html"))
+    assert "97.0 %, by the noise of other states" in Page(page).text
+    assert "dip, shown again 97.0 %" in page.read_text(), "what the mark on the curve says"
+    change(study, "dips", confidence=pl.lit(None))
+    assert "missing: a side was measured once, and no noise is known" in Page(page).text
