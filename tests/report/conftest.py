@@ -35,6 +35,12 @@ SHAPES = {
         failed=("csv_groupby__oracle__s1",),
     ),
     "calm": Study(agents=("search",), tasks=(("csv_groupby", "System optimization"),), seeds=(1,), dips=False),
+    "apart": Study(
+        tasks=(("csv_groupby", "System optimization"), ("addition_chains", "Puzzle")),
+        seeds=(1, 2),
+        finding="higher",
+        sure=True,
+    ),
     "empty": Study(agents=(), tasks=()),
 }
 

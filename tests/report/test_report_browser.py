@@ -40,7 +40,7 @@ def test_the_strict_policy_is_what_holds(built: Built, browser: Browser) -> None
 def test_live_charts_replace_the_static_ones(built: Built, browser: Browser) -> None:
     browser.open(built("plain") / "report" / "index.html")
     charts = browser.js("return document.querySelectorAll('[data-chart]').length")
-    assert charts == 1 + 2 + 3
+    assert charts == 1 + 1 + 2 + 3, "outcome, differences, two categories, C1 to C3"
     assert browser.js("return document.querySelectorAll('.is-live .live svg').length") == charts
     shown = "[...document.querySelectorAll('.still')].filter((s) => s.getBoundingClientRect().height)"
     assert browser.js(f"return {shown}.length") == 0
@@ -159,6 +159,17 @@ def test_text_stands_out_from_its_ground(built: Built, browser: Browser, page: s
     browser.open(built("plain") / "report" / page, scheme=scheme)
     browser.js("document.querySelectorAll('details').forEach((d) => { d.open = true })")
     assert browser.js(CONTRAST) == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_differences_that_were_found_stand_out_and_are_readable(built: Built, browser: Browser, scheme: str) -> None:
+    browser.open(built("apart") / "report" / "index.html", scheme=scheme)
+    browser.js("document.querySelectorAll('details').forEach((d) => { d.open = true })")
+    assert browser.js(CONTRAST) == []
+    ground = "getComputedStyle(document.querySelector('.matrix .m-{}')).backgroundColor"
+    found = browser.js(f"return {ground.format('apart')}")
+    browser.open(built("plain") / "report" / "index.html", scheme=scheme)
+    assert found != browser.js(f"return {ground.format('open')}")
 
 
 OVERLAPS = """
