@@ -12,6 +12,8 @@ MAIN_FILE = {
     "csv_groupby": "groupby.c",
     "cyclic_automaton": "moss.c",
     "discrepancy": "probes.py",
+    "label_noise": "species.py",
+    "strip_packing": "shelves.py",
 }
 STARTER_AT_MOST = {
     "addition_chains": 0.0,
@@ -19,6 +21,8 @@ STARTER_AT_MOST = {
     "csv_groupby": 0.15,
     "cyclic_automaton": 0.15,
     "discrepancy": 0.03,
+    "label_noise": 0.0,
+    "strip_packing": 0.03,
 }
 """The starter is its own baseline; a timed one may seem a little faster than itself on a busy machine."""
 LEVELS = ["", "namespaces", *(["uid"] if os.geteuid() == 0 else []), "process"]

@@ -33,7 +33,7 @@ attack()
 
 
 @pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize("name", ["addition_chains", "coupled_forecast", "discrepancy"])
+@pytest.mark.parametrize("name", ["addition_chains", "coupled_forecast", "discrepancy", "label_noise", "strip_packing"])
 def test_attacks_from_python_change_nothing(name: str, level: str) -> None:
     starter = (SUITE / name / "environment" / "starter" / MAIN_FILE[name]).read_text()
     env = {"LOOPSCOPE_GUARD": level} if level else {}

@@ -9,9 +9,15 @@ from loopscope.tasks import TaskError, builtin_names, load_task, resolve
 
 
 def test_the_built_in_suite() -> None:
-    assert {"addition_chains", "coupled_forecast", "csv_groupby", "cyclic_automaton", "discrepancy"} <= set(
-        builtin_names()
-    )
+    assert {
+        "addition_chains",
+        "coupled_forecast",
+        "csv_groupby",
+        "cyclic_automaton",
+        "discrepancy",
+        "label_noise",
+        "strip_packing",
+    } <= set(builtin_names())
 
 
 def test_a_name_is_a_built_in_even_where_a_directory_has_it_too(tmp_path: Path) -> None:

@@ -24,6 +24,8 @@ REFERENCE_BETWEEN = {
     "csv_groupby": (0.25, 0.75),
     "cyclic_automaton": (0.25, 0.75),
     "discrepancy": (0.47, 0.53),
+    "label_noise": (0.93, 1.0),
+    "strip_packing": (0.93, 1.0),
 }
 
 
@@ -113,6 +115,8 @@ COUNTERFACTUALS = {
         {"CALLS": "3", "PAIRS": "3"},
     ],
     "discrepancy": [{"SEED": "7"}, {"FIELDS": "3"}, {"PROBES": "30"}, {"SWAP": "2"}],
+    "label_noise": [{"SEED": "7"}, {"COLLECTIONS": "2"}, {"TESTS": "500"}],
+    "strip_packing": [{"SEED": "7"}, {"SETS": "3"}, {"RECTANGLES": "60"}, {"WIDTH": "150"}],
 }
 
 
