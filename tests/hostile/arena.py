@@ -92,7 +92,8 @@ def write_study(place: Path, study: str, agents: list[str | None], *, long: bool
         "agents": entries,
         "seeds": 1,
         "concurrency": 2,
-        "budget": {"agent_sec": BUDGETS[study]},
+        # Gigabytes take their time, and are not about deadlines.
+        "budget": {"agent_sec": BUDGETS[study] * (10 if long else 1)},
         # Small, so that who hungers meets them soon.
         "environment": {"type": "local", "memory_mb": 400, "kwargs": {"pids_limit": 300}}
         if not long

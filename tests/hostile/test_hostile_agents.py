@@ -45,6 +45,10 @@ def shown(value: Decimal | None) -> str | None:
 def assert_score_unmoved(kind: Hostile, run: RunDir, honest: RunDir) -> None:
     """Final and commits are worth what an honest twin's are; or missing with a reason where the kind admits that."""
     final = run.score(FINAL)
+    if "workspace_too_large" in kind.says:
+        # What is not brought out is no state: there is nothing to score, and the record's problem is the reason.
+        assert final is None and run.record.commits == ()
+        return
     assert final is not None, "the final state was never scored"
     assert shown(final.value) in kind.final, f"final: {told(final)}"
     deserved = [honest.score(commit.state) for commit in honest.record.commits]
