@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
+from decimal import ROUND_HALF_EVEN, Context, Decimal
 from pathlib import Path
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from loopscope.evidence.claims import claimed
@@ -90,6 +90,54 @@ def test_rewards_stay_in_bounds_and_follow_the_direction(value: Decimal, base: D
         assert reward is not None and better is not None
         assert 0 <= min(reward, better) <= max(reward, better) <= 1
         assert better >= reward if reference > base else better <= reward
+
+
+THIRTY = Context(prec=30, rounding=ROUND_HALF_EVEN)
+
+
+def by_hand(formula: RewardFormula, value: Decimal) -> str:
+    """Every step with 30 digits."""
+    above, below = (THIRTY.ln(THIRTY.divide(formula.base, x)) for x in (value, formula.reference))
+    raw = THIRTY.multiply(formula.factor, THIRTY.divide(above, below))
+    clipped = max(formula.low, min(formula.high, raw))
+    return str(clipped.quantize(Decimal(1).scaleb(-formula.decimals), context=THIRTY))
+
+
+POSITIVE = st.one_of(
+    st.decimals("0.001", "1000", places=3),
+    st.decimals("1e-40", "1e40", allow_nan=False).filter(lambda x: x > 0),
+    st.builds(lambda x: Decimal(1) + Decimal(1).scaleb(-x), st.integers(1, 28)),
+)
+ANY = st.one_of(st.decimals("-9", "9", places=5), st.sampled_from([Decimal(0), Decimal("-0"), Decimal(1)]))
+
+
+@given(POSITIVE, POSITIVE, POSITIVE, ANY, st.tuples(ANY, ANY), st.integers(0, 12), st.integers(-9999, 9999))
+def test_a_logarithm_by_doubles_changes_no_digit(
+    value: Decimal, base: Decimal, reference: Decimal, factor: Decimal, clip: tuple[Decimal, Decimal], n: int, edge: int
+) -> None:
+    low, high = sorted(clip)
+    assume(base != reference and factor)
+    try:
+        formula = RewardFormula(
+            kind="log", base=base, reference=reference, factor=factor, low=low, high=high, decimals=n
+        )
+    except ValueError:
+        return  # the two are too close for 30 digits
+    # A value whose reward lies on an edge of rounding, as nearly as 30 digits can say, and its neighbours.
+    raw = (Decimal(edge) + Decimal("0.5")).scaleb(-n)
+    below = THIRTY.ln(THIRTY.divide(base, reference))
+    exponent = THIRTY.multiply(THIRTY.divide(raw, factor), below)
+    on_edge = THIRTY.divide(base, THIRTY.exp(exponent)) if abs(exponent) < 1000 else base
+    for near in (value, base, reference, on_edge, on_edge.next_plus(THIRTY), on_edge.next_minus(THIRTY)):
+        assert str(formula.reward(near)) == by_hand(formula, near)
+
+
+def test_what_doubles_cannot_tell_is_computed_with_all_digits() -> None:
+    formula = RewardFormula(kind="log", base=Decimal(4), reference=Decimal(1), low=Decimal(-1), decimals=0)
+    assert str(formula.reward(Decimal(2))) == "0", "exactly half, so to the even number"
+    assert str(formula.reward(Decimal("1.99999999999999999999999"))) == "1"
+    assert str(formula.reward(Decimal("2.00000000000000000000001"))) == "0"
+    assert str(formula.reward(Decimal("4.00000000000000000000001"))) == "-0"
 
 
 def test_the_documented_example_is_what_it_says(tmp_path: Path) -> None:

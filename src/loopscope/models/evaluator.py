@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import re
 import warnings
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 from enum import StrEnum
-from functools import lru_cache
-from typing import Annotated, Literal
+from functools import cache, lru_cache
+from typing import Annotated, Literal, NamedTuple
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -18,9 +19,37 @@ _EXACT = Context(prec=30, rounding=ROUND_HALF_EVEN)
 """Logarithms are taken to 30 digits before the reward is rounded, the same on every machine."""
 
 
-@lru_cache(maxsize=1 << 14)
+_ROUNDING = 1e-15
+"""Four times what a double near 1 may be off: of its rounding, and of any machine's logarithm or quotient."""
+_ORDINARY = (1e-290, 1e290)
+"""Between these doubles keep all their digits."""
+
+
+class _Near(NamedTuple):
+    """A number and how far it may be off."""
+
+    value: float
+    error: float
+
+
+@lru_cache(maxsize=1 << 12)
 def _logarithm(base: Decimal, value: Decimal) -> Decimal:
     return _EXACT.ln(_EXACT.divide(base, value))
+
+
+@lru_cache(maxsize=1 << 14)
+def _near_logarithm(base: Decimal, value: Decimal) -> _Near | None:
+    """The same as a double, a twentieth of the work; None where doubles are no help."""
+    quotient = float(_EXACT.divide(base, value))
+    if not _ORDINARY[0] < quotient < _ORDINARY[1]:
+        return None
+    found = math.log(quotient)
+    return _Near(found, _ROUNDING * (1 + abs(found)))
+
+
+@cache
+def _last_place(decimals: int) -> Decimal:
+    return Decimal(1).scaleb(-decimals)
 
 
 class EvaluationRole(StrEnum):
@@ -146,15 +175,37 @@ class RewardFormula(Record):
     def _rounded(self, value: Decimal) -> Decimal:
         context = _EXACT
         if self.kind == "log":
+            if (near := self._nearly(value)) is not None:
+                return near
             above, below = _logarithm(self.base, value), _logarithm(self.base, self.reference)
         else:
             above = context.subtract(value, self.base)
             below = context.subtract(self.reference, self.base)
         raw = context.multiply(self.factor, context.divide(above, below))
+        return self._clipped(raw)
+
+    def _nearly(self, value: Decimal) -> Decimal | None:
+        """The reward by doubles; None where they cannot tell on which side of an edge the exact number lies.
+
+        Clipping and rounding never turn an order around: what both ends of a range become, all between them do.
+        """
+        above, below = _near_logarithm(self.base, value), _near_logarithm(self.base, self.reference)
+        if above is None or below is None or abs(below.value) < 2 * below.error:
+            return None
+        factor = float(self.factor)
+        raw, slope = factor * above.value / below.value, abs(factor / below.value)
+        # Twice, as the divisor may be half of what it seems.
+        error = 2 * slope * (above.error + abs(above.value / below.value) * below.error) + _ROUNDING * abs(raw)
+        if not _ORDINARY[0] < error < _ORDINARY[1]:
+            return None
+        low, high = self._clipped(Decimal(raw - error)), self._clipped(Decimal(raw + error))
+        return low if low.compare_total(high) == 0 else None
+
+    def _clipped(self, raw: Decimal) -> Decimal:
         return self._as_reward(max(self.low, min(self.high, raw)))
 
     def _as_reward(self, number: Decimal) -> Decimal:
-        return number.quantize(Decimal(1).scaleb(-self.decimals), context=_EXACT)
+        return number.quantize(_last_place(self.decimals), context=_EXACT)
 
 
 class Gate(Record):
@@ -239,7 +290,7 @@ class Evaluator(Versioned):
     def zero(self) -> Decimal:
         """What a solution is worth that does not pass the gate."""
         decimals = self.reward.decimals if self.reward else 0
-        return Decimal(0).quantize(Decimal(1).scaleb(-decimals))
+        return Decimal(0).quantize(_last_place(decimals))
 
     @property
     def anchors(self) -> Anchors:
