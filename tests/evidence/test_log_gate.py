@@ -100,6 +100,56 @@ def test_an_amended_commit_without_a_message_of_its_own_keeps_that_of_the_one_be
     assert (found[2].subject, found[2].sha) == ("round 1: x", f"m{found[2].at.message}.0")
 
 
+@pytest.mark.parametrize(
+    ("before", "reason"),
+    [
+        (
+            (bash("echo x > tune.py"), bash("git add tune.py && git commit -m 'round 2: tuner'", "[master aaaaaa3] round 2: tuner")),
+            "files besides the records were written (tune.py)",
+        ),
+        (
+            (bash("python3 - <<'EOF'\nopen(name, 'w').write(x)\nEOF"), commit("round 2: tuner", "aaaaaa3")),
+            "writes files that it does not name; uncertain",
+        ),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("amends", [1, 2])
+def test_a_commit_that_is_amended_with_records_keeps_what_it_held(before, reason, amends):
+    last = [
+        part
+        for number in range(4, 4 + amends)
+        for part in (
+            JOURNAL,
+            bash(
+                "git add output/journal.md && git commit --amend -m 'update journal'",
+                f"[master aaaaaa{number}] update journal\n 2 files changed",
+            ),
+        )
+    ]
+    found = evidence(INITIAL, EDIT, commit("round 1: x", "aaaaaa2"), *before, *last).checkpoints
+    assert [item.canonical for item in found] == [True, True, *([False] * amends), True]
+    assert reason in found[-1].reason
+
+
+@pytest.mark.parametrize("first", ["solve.c", "output/journal.md"])
+def test_an_amended_commit_is_bookkeeping_only_where_both_staged_nothing_but_records(first):
+    one = bash(f"git add {first} && git commit -m 'round 1: faster'", "[master aaaaaa2] round 1: faster")
+    two = bash("git add output/journal.md && git commit --amend -m 'update journal'", "[master aaaaaa3] update journal")
+    made = (INITIAL, bash(f"echo 1 > {first}"), one, JOURNAL, two)
+    assert kept(*made, text="Do it.") == [True, False, first == "solve.c"]
+
+
+def test_what_came_before_a_first_commit_that_was_replaced_came_before_the_one_that_counts():
+    again = bash("git commit --amend -m 'initial state'", "[master aaaaaa2] initial state\n 1 file changed")
+    found = evidence(EDIT, INITIAL, again).checkpoints
+    assert [item.canonical for item in found] == [False, True]
+    assert found[1].reason == f"first commit; the artifact had been changed before ({FILE})"
+    script = bash("python3 - <<'EOF'\nopen(name, 'w').write(x)\nEOF")
+    found = evidence(script, INITIAL, again).checkpoints
+    assert (found[1].initial, found[1].ambiguous_initial) == (False, True)
+    assert "does not name" in found[1].reason
+
+
 def test_where_no_state_is_followed_only_what_was_staged_by_name_can_show_bookkeeping():
     one, two = commit("round 1: x", "aaaaaa2"), commit("update journal", "aaaaaa3")
     staged = bash("git add output/journal.md && git commit -m 'update journal'", "[master aaaaaa3] update journal")

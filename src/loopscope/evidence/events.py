@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from loopscope.models import BuildSeen, EvaluationSeen, HarnessSupport, Moment
@@ -32,6 +32,23 @@ class Segment:
     """What was put into the index was named file by file, and all of it keeps records."""
     seeds_only: bool = False
     """The artifact was changed, and each change only gave a seed another number."""
+
+    def followed_by(self, later: Segment) -> Segment:
+        """What happened in this and the next, for a commit that holds both."""
+        return Segment(
+            changes=self.changes + later.changes,
+            files=_each(self.files, later.files),
+            records=_each(self.records, later.records),
+            others=_each(self.others, later.others),
+            uncertain=self.uncertain or later.uncertain,
+            records_staged=self.records_staged and later.records_staged,
+            seeds_only=all(part.seeds_only for part in (self, later) if part.changes)
+            and bool(self.changes or later.changes),
+        )
+
+
+def _each(first: Iterable[str], second: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*first, *second)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from decimal import Decimal
 
 from loopscope.evidence.claims import claimed
-from loopscope.evidence.events import CommitSeen, Place, Seen
+from loopscope.evidence.events import CommitSeen, Place, Seen, Segment
 from loopscope.evidence.finals import why_no_final
 from loopscope.evidence.gate import Decision
 from loopscope.evidence.joining import Joined, join, with_checkpoints
-from loopscope.evidence.log_gate import decide_log
+from loopscope.evidence.log_gate import decide_log, gathered
 from loopscope.evidence.remarks import Step, noise_band, remarks
 from loopscope.evidence.runlog import RunLog
 from loopscope.evidence.scores import StateScores
@@ -33,10 +33,11 @@ def from_log(run: RunDir, log: RunLog | None, evaluator: Evaluator | None) -> Ru
     noise = noise_band(scores.spreads.values())
     odd = remarks(_steps(scores, made, decisions), noise)
     first = next((position for position, keep in enumerate(kept) if keep), None)
+    parts = gathered(seen.commits)
     checkpoints = []
     for position, commit in enumerate(seen.commits):
-        begins = position == first
-        own = _checkpoint(commit, decisions[position], joined[position], made[position], scores, begins=begins)
+        begun = parts[position] if position == first else None
+        own = _checkpoint(commit, decisions[position], joined[position], made[position], scores, begun)
         checkpoints.append(own.model_copy(update={"remarks": odd.get(position, ())}))
     builds, evaluations = with_checkpoints(seen, joined, kept)
     final, grade = scores.final()
@@ -69,12 +70,12 @@ def _checkpoint(
     joined: Joined | None,
     made: Reconstructed | None,
     scores: StateScores,
-    *,
-    begins: bool,
+    begun: Segment | None,
 ) -> CheckpointEvidence:
+    """A commit as a checkpoint; `begun` is what happened before the first that counts, None for all others."""
     claim = claimed(commit.message, scores.evaluator)
     ran, why = scores.delivered(commit.state)
-    clean, ambiguous, reason = _initial(commit, decision, scores.seen.start, begins=begins)
+    clean, ambiguous, reason = _initial(commit, decision, scores.seen.start, begun)
     return CheckpointEvidence(
         sha=commit.sha,
         canonical=decision.keep,
@@ -96,20 +97,18 @@ def _checkpoint(
     )
 
 
-def _initial(commit: CommitSeen, decision: Decision, start: str | None, *, begins: bool) -> tuple[bool, bool, str]:
+def _initial(
+    commit: CommitSeen, decision: Decision, start: str | None, begun: Segment | None
+) -> tuple[bool, bool, str]:
     """(clean, ambiguous, reason): what the followed artifact says of the first commit that counts."""
-    if not begins:
+    if begun is None:
         return False, False, decision.reason
     if commit.state is None:
         return False, True, "first commit; nothing tells whether it holds the task as it was prepared"
     if commit.state != start:
-        return (
-            False,
-            False,
-            f"first commit; the artifact had been changed before ({', '.join(commit.segment.files[:3])})",
-        )
-    if commit.segment.uncertain:
-        return False, True, f"first commit; {commit.segment.uncertain}"
+        return False, False, f"first commit; the artifact had been changed before ({', '.join(begun.files[:3])})"
+    if begun.uncertain:
+        return False, True, f"first commit; {begun.uncertain}"
     return True, False, "the task as it was prepared: no change of an artifact file was seen before"
 
 

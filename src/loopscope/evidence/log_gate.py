@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from decimal import Decimal
 
-from loopscope.evidence.events import CommitSeen
+from loopscope.evidence.events import CommitSeen, Segment
 from loopscope.evidence.gate import EPS, Decision, reads_as_bookkeeping
 
 
@@ -20,15 +20,15 @@ def decide_log(commits: Sequence[CommitSeen], scores: Sequence[Decimal | None]) 
         commits: in order.
         scores: of each, reconstructed; None is missing.
     """
-    replaced = _replaced(commits)
+    replaced, parts = _replaced(commits), gathered(commits)
     decisions: list[Decision] = []
     previous: CommitSeen | None = None
     last_score: Decimal | None = None
     for position, (commit, score) in enumerate(zip(commits, scores, strict=True)):
         if position in replaced:
-            decisions.append(Decision(False, f"{replaced[position]}; counted once, the last"))
+            decisions.append(Decision(False, f"{replaced[position][1]}; counted once, the last"))
             continue
-        decision = _decide_one(commit, previous, score, last_score)
+        decision = _decide_one(commit, parts[position], previous, score, last_score)
         decisions.append(decision)
         previous = commit
         if decision.keep and score is not None:
@@ -36,25 +36,37 @@ def decide_log(commits: Sequence[CommitSeen], scores: Sequence[Decimal | None]) 
     return decisions
 
 
-def _replaced(commits: Sequence[CommitSeen]) -> dict[int, str]:
-    """Commits that were amended, and initial ones that were made again, with what replaced them."""
-    found: dict[int, str] = {}
+def gathered(commits: Sequence[CommitSeen]) -> list[Segment]:
+    """What each commit holds: of one that replaced others their segments too, for what they held is in it."""
+    parts = [commit.segment for commit in commits]
+    for position, (by, _) in sorted(_replaced(commits).items()):
+        parts[by] = parts[position].followed_by(parts[by])
+    return parts
+
+
+def _replaced(commits: Sequence[CommitSeen]) -> dict[int, tuple[int, str]]:
+    """Commits that were amended, and initial ones that were made again: the position of what replaced them, and why."""
+    found: dict[int, tuple[int, str]] = {}
     initial: int | None = None
     for position, commit in enumerate(commits):
         before = next((at for at in range(position - 1, -1, -1) if at not in found), None)
         if commit.amend and commit.confirmed and before is not None:
-            found[before] = f"amended in message {commit.at.message}"
+            found[before] = position, f"amended in message {commit.at.message}"
         if commit.kind == "initial":
             if commit.repeated_initial and initial is not None and initial not in found:
-                found[initial] = f"the repository was made anew, and message {commit.at.message} begins it again"
+                why = f"the repository was made anew, and message {commit.at.message} begins it again"
+                found[initial] = position, why
             initial = position
     return found
 
 
 def _decide_one(
-    commit: CommitSeen, previous: CommitSeen | None, score: Decimal | None, last_score: Decimal | None
+    commit: CommitSeen,
+    part: Segment,
+    previous: CommitSeen | None,
+    score: Decimal | None,
+    last_score: Decimal | None,
 ) -> Decision:
-    part = commit.segment
     if previous is None:
         return Decision(True, "first commit")
     if score is not None and last_score is not None and abs(score - last_score) > EPS:
