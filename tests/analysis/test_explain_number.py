@@ -58,12 +58,18 @@ def test_every_number_of_the_tables_is_explained_by_the_same_value(made):
 
 
 def test_what_is_not_there_is_named_with_what_is(made):
-    with pytest.raises(RecordError, match=r"no number has the measure 'c4'; there are agent_sec, avg_at_k, .*c1, c2, "):
+    with pytest.raises(
+        RecordError, match=r"no number has the measure 'zz'; there are agent_sec, avg_at_k, .* and \d\d more$"
+    ):
+        explain_number(made.path, "zz", "a")
+    with pytest.raises(RecordError, match=r"no number has the measure 'c4'; near to it: c3, c2, c1$"):
         explain_number(made.path, "c4", "a")
+    with pytest.raises(RecordError, match=r"has 2 agents; name one of them: a, b$"):
+        explain_number(made.path, "c1")
     with pytest.raises(RecordError, match="no number has the agent 'z'; there are a, b"):
         explain_number(made.path, "c1", "z")
-    with pytest.raises(RecordError, match="no number has the category 'toys'; there are overall, puzzle, toy"):
-        explain_number(made.path, "c1", "a", "toys")
+    with pytest.raises(RecordError, match="no number has the category 'games'; there are overall, puzzle, toy"):
+        explain_number(made.path, "c1", "a", "games")
     (made.store.tables / "intervals.parquet").unlink()
     with pytest.raises(RecordError, match="loopscope analyze"):
         explain_number(made.path, "c1", "a")

@@ -1,4 +1,4 @@
-"""The output in docs/explain.md, made by the product of a made study. `python tests/support/explain_page.py`."""
+"""The output in docs/explain.md, made by the product of made studies. `python tests/support/explain_page.py`."""
 
 from __future__ import annotations
 
@@ -10,8 +10,11 @@ from pathlib import Path
 from field_tables import table
 from made_study import MadeStudy
 
+from loopscope.analysis.build import analyze
 from loopscope.analysis.explain import explain_run, find_checkpoint, selected
+from loopscope.analysis.explain.number import explain_number
 from loopscope.cli.explained import checkpoint_text, explanation_text
+from loopscope.cli.explained_number import number_text
 
 _ROOT = Path(__file__).parents[2]
 PAGE = _ROOT / "docs" / "explain.md"
@@ -19,6 +22,7 @@ _MODELS = _ROOT / "src" / "loopscope" / "analysis" / "explain"
 _OUTPUT = re.compile(r"(<!-- output:(.*?)-->\n```text\n).*?(```\n<!-- end -->)", re.DOTALL)
 _FIELDS = re.compile(r"(<!-- fields of (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 _WIDTH = 118
+_NUMBER_WIDTH = 100
 START, GOOD, BAD, TRIED = (f"{number:016x}" for number in (1, 2, 3, 4))
 
 
@@ -44,11 +48,33 @@ def example(directory: Path) -> MadeStudy:
     return study
 
 
+def study_of_numbers(directory: Path) -> MadeStudy:
+    """A study of three tasks in two families, with a score that is missing."""
+    study = MadeStudy(directory, ["search"], {"pack": "puzzle", "route": "puzzle", "tune": "systems"}, 2)
+    for task, scores in {"pack": ("0.5", "0.3"), "route": ("0.4", None), "tune": ("0.2", "0.25")}.items():
+        for seed, score in enumerate(scores, 1):
+            study.add(task, "search", seed, ["0", "0.2", score], score)
+    return study
+
+
+def number_output(directory: Path, options: str) -> str:
+    """What the verb prints of a number of the study of numbers."""
+    study = study_of_numbers(directory).path
+    analyze(study)
+    words = options.split()
+    chosen = dict(zip((word.removeprefix("--") for word in words[::2]), words[1::2], strict=True))
+    reading = chosen.pop("reading", "random_tasks").replace("_", " ")
+    return number_text(explain_number(study, chosen.pop("number"), reading=reading, **chosen), _NUMBER_WIDTH).plain
+
+
 def output(study: Path, options: str) -> str:
     """What the verb prints with these options."""
-    told = explain_run(study, "toy")
     words = options.split()
     chosen = dict(zip(words[::2], words[1::2], strict=True))
+    if "--number" in chosen:
+        with tempfile.TemporaryDirectory() as folder:
+            return number_output(Path(folder) / "study", options)
+    told = explain_run(study, "toy")
     if "--checkpoint" in chosen:
         one = find_checkpoint(told, chosen["--checkpoint"])
         told = told.model_copy(update={"checkpoints": (one,)})
@@ -58,7 +84,9 @@ def output(study: Path, options: str) -> str:
 
 def models() -> dict[str, ast.ClassDef]:
     """The types of an explanation."""
-    trees = [ast.parse((_MODELS / name).read_text(encoding="utf-8")) for name in ("model.py", "told.py")]
+    trees = [
+        ast.parse((_MODELS / name).read_text(encoding="utf-8")) for name in ("model.py", "told.py", "number_model.py")
+    ]
     return {node.name: node for tree in trees for node in tree.body if isinstance(node, ast.ClassDef)}
 
 

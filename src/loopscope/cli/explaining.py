@@ -1,13 +1,22 @@
-"""`explain`: how each number of a run came about. Only reads."""
+"""`explain`: how each number of a run came about, or one number of the whole study. Only reads."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from loopscope.cli.console import err, out, plain, print_json, study_directory, verb
+
+
+class Reading(StrEnum):
+    """How a reading is typed."""
+
+    RANDOM_TASKS = "random_tasks"
+    FIXED_TASKS = "fixed_tasks"
 
 
 @verb
@@ -39,9 +48,46 @@ def explain(
             "--checkpoint", help="One commit with all that is seen of it: its position, or its id.", show_default=False
         ),
     ] = None,
+    number: Annotated[
+        str | None,
+        typer.Option(
+            "--number",
+            help="Instead of a run: a number of the study with its interval, such as avg_at_k, c2 or cost_usd.",
+            show_default=False,
+        ),
+    ] = None,
+    agent: Annotated[
+        str | None, typer.Option("--agent", help="Of --number: whose.", show_default="the only agent")
+    ] = None,
+    category: Annotated[
+        str | None, typer.Option("--category", help="Of --number: only this family of tasks.", show_default="all")
+    ] = None,
+    reading: Annotated[
+        Reading | None,
+        typer.Option(
+            "--reading",
+            help="Of --number: tasks as drawn from others like them, or just these tasks.",
+            show_default="random_tasks",
+        ),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the result as JSON on standard output.")] = False,
 ) -> None:
-    """Print step by step how the numbers of a run came about, with the messages of the transcript."""
+    """Print step by step how the numbers of a run came about, with the messages of the transcript.
+
+    With --number: how one number of the study and its interval came about, with the runs behind it.
+    """
+    of_number = {"--agent": agent, "--category": category, "--reading": reading}
+    of_run = {"RUN": run, "--measure": measure, "--checkpoint": checkpoint}
+    for name, value in (of_number if number is None else of_run).items():
+        if value:
+            raise typer.BadParameter(f"{name} does not go {'without' if number is None else 'with'} --number")
+    if number is not None:
+        _number(study, number, agent, category, reading or Reading.RANDOM_TASKS, json=json)
+    else:
+        _run(study, run, measure, checkpoint, json=json)
+
+
+def _run(study: Path, run: str | None, measure: list[str] | None, checkpoint: str | None, *, json: bool) -> None:
     from loopscope.analysis.explain import explain_run, find_checkpoint, selected
     from loopscope.cli.explained import checkpoint_text, explanation_text
 
@@ -55,12 +101,29 @@ def explain(
     if json:
         print_json(told)
         return
-    for warning in told.warnings:
-        err.print(f"[yellow]warning:[/] {plain(warning)}", soft_wrap=True)
+    _warn(told.warnings)
     if checkpoint is not None:
         out.print(checkpoint_text(told, out.width), soft_wrap=True)
     if checkpoint is None or measure:
         out.print(explanation_text(told, out.width), soft_wrap=True)
+
+
+def _number(study: Path, number: str, agent: str | None, category: str | None, reading: Reading, *, json: bool) -> None:
+    from loopscope.analysis.explain.number import explain_number
+    from loopscope.cli.explained_number import number_text
+    from loopscope.models.tables import OVERALL
+
+    told = explain_number(study, number, agent, category or OVERALL, reading.replace("_", " "))
+    if json:
+        print_json(told)
+        return
+    _warn(told.warnings)
+    out.print(number_text(told, out.width), soft_wrap=True)
+
+
+def _warn(warnings: Iterable[str]) -> None:
+    for warning in warnings:
+        err.print(f"[yellow]warning:[/] {plain(warning)}", soft_wrap=True)
 
 
 def _place(study: Path, run: str | None) -> tuple[Path, str | None]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -30,24 +31,42 @@ _ERRORS = {
     "fixed tasks": "se^2 = sum over tasks of the variance of the task's value over seeds / n^2",
 }
 _METHODS = {
-    "score": "Wilson's interval within the bounds, at the effective size value (1 - value) / se^2, with t",
+    "score": "Wilson's interval at the effective size p (1 - p) / se^2, with t; p and se in shares of the way between "
+    "the bounds; where half of random tasks stand at a bound, a size of at most 5 per task",
     "t": "value -+ t * se, cut at the bounds",
-    "bca": "bias-corrected and accelerated percentiles of 10,000 resamples of the tasks, with t",
+    "bca": "bias-corrected and accelerated percentiles of 10,000 resamples of the tasks, with t; not below 0",
 }
+_UNSEEN = (
+    "u of the way to either bound, (1 - u)^m = (1 - level) / 2: what m equal tasks (random) or runs can leave unseen"
+)
+_SHOWN = 80
+"""Characters that an error repeats of what was typed."""
+_NAMED = 8
+"""Names that an error lists."""
+_NEAR = 5
+"""Names that an error offers for one that is not there."""
 
 
 def explain_number(
-    directory: Path, measure: str, agent: str, category: str = OVERALL, reading: str = "random tasks"
+    directory: Path, measure: str, agent: str | None = None, category: str = OVERALL, reading: str = "random tasks"
 ) -> NumberTold:
     """How a number of `outcome`, `process`, `diagnostics` or `resources` and its interval came about.
 
     The interval is that of the study's tables; the runs behind it are measured anew, as `explain_run` does.
+
+    Args:
+        directory: the study.
+        measure: as in the table `intervals`.
+        agent: its label. None: the only one.
+        category: a family of tasks, or `overall`.
+        reading: `random tasks` or `fixed tasks`.
 
     Raises:
         RecordError: there is no study, its tables do not hold such a number, or a record cannot be read.
     """
     store = StudyStore.open(directory)
     row = _row(store, {"measure": measure, "agent": agent, "category": category, "reading": reading})
+    agent = str(row["agent"])
     table = _table(store, "runs").filter(pl.col("agent") == agent).sort("run_id")
     names = [r for r in table.to_dicts() if category in (OVERALL, r["category"])]
     values = {r["run_id"]: _value(store, r["run_id"], measure) for r in names}
@@ -60,7 +79,7 @@ def explain_number(
         se_formula=_ERRORS[reading],
         df=moments.df if moments else None,
         t=t_quantile((1 + row["level"]) / 2, moments.df) if moments and moments.se else None,
-        interval_formula=_METHODS.get(row["method"] or ""),
+        interval_formula=_UNSEEN if row["method"] and moments and not moments.se else _METHODS.get(row["method"] or ""),
         tasks=tasks,
         warnings=_stale(store, row["value"], numbers),
     )
@@ -77,15 +96,27 @@ def _table(store: StudyStore, name: str) -> pl.DataFrame:
         raise RecordError(f"{path}: cannot be read ({type(error).__name__}); {remedy} anew") from None
 
 
-def _row(store: StudyStore, wanted: Mapping[str, str]) -> dict[str, Any]:
-    """The row of `intervals`; an error names what there is of the first thing that is not."""
+def _row(store: StudyStore, wanted: Mapping[str, str | None]) -> dict[str, Any]:
+    """The row of `intervals`; an error names what there is of the first thing that is not, or what is near to it."""
     table = _table(store, "intervals")
     for column, value in wanted.items():
         names = table[column].unique().sort().to_list()
+        if value is None and len(names) == 1:
+            continue
+        if value is None:
+            raise RecordError(f"{store.path}: has {len(names)} {column}s; name one of them: {_some(names)}")
         if value not in names:
-            raise RecordError(f"{store.path}: no number has the {column} {value!r}; there are {', '.join(names)}")
+            near = get_close_matches(value, names, _NEAR, 0.5)
+            offer = f"near to it: {', '.join(near)}" if near else f"there are {_some(names)}"
+            raise RecordError(f"{store.path}: no number has the {column} {value[:_SHOWN]!r}; {offer}")
         table = table.filter(pl.col(column) == value)
     return table.to_dicts()[0]
+
+
+def _some(names: Sequence[str]) -> str:
+    if not names:
+        return "none, as nothing was analysed"
+    return ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
 
 
 def _value(store: StudyStore, run_id: str, measure: str) -> Amount:

@@ -1,0 +1,74 @@
+"""The explanation of one number of a study as text: value, error, interval, and every task with its runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.text import Text
+
+from loopscope.analysis.explain.number_model import NumberTold, RunOfNumber, TaskOfNumber
+from loopscope.cli.explained_lines import Page
+from loopscope.cli.tables import MISSING, counted
+from loopscope.models.standing import spelled_interval
+
+_SCORES = ("avg_at_k", "best_at_k")
+_OFFICIAL = "official"
+
+
+def number_text(told: NumberTold, width: int) -> Text:
+    """The number first, then of what it is made."""
+    page = Page(width)
+    _head(page, told)
+    page.head("interval", f"{told.level * 100:g} %")
+    for line in _interval_lines(told):
+        page.line(line)
+    page.head("tasks", "its value; the variance of that over seeds; its runs" if told.tasks else "none has a run")
+    for task in told.tasks:
+        _task(page, task, of_score=told.measure in _SCORES)
+    return page.text
+
+
+def _head(page: Page, told: NumberTold) -> None:
+    page.head(f"{told.measure} of {told.agent}", f"{told.category}, {told.reading}")
+    page.line(f"{told.measure} = {_spelled(told.value)} {_ends(told)}: {told.value_formula}")
+    without = f"; {counted(told.n_missing, 'rollout')} without one, left out" if told.n_missing else ""
+    page.line(f"made of {counted(told.n_tasks, 'task')} and {counted(told.n_runs, 'run')} with a value{without}")
+    if told.missing_low is not None and told.missing_high is not None:
+        page.line(
+            f"with the missing scores: {_spelled(told.missing_low)} if all are 0, {_spelled(told.missing_high)} if 1"
+        )
+    for guard in (told.guard or "").split("; ") if told.guard else ():
+        page.line(f"note: {guard}", 2, "yellow")
+
+
+def _interval_lines(told: NumberTold) -> Iterator[str]:
+    if told.se is None:
+        yield f"none: {told.guard or 'the data say nothing of the spread'}"
+        return
+    yield f"se = {_spelled(told.se)}: {told.se_formula}"
+    quantile = "" if told.t is None else f"; t = {told.t:.6g}, Student's quantile"
+    yield f"degrees of freedom {MISSING if told.df is None else f'{told.df:.4g}'} (Satterthwaite){quantile}"
+    if told.method is None:
+        yield "no interval: nothing differs, and nothing bounds the values"
+    else:
+        yield f"method {told.method}: {told.interval_formula}"
+
+
+def _task(page: Page, told: TaskOfNumber, *, of_score: bool) -> None:
+    spread = "" if told.seed_variance is None else f"; variance {_spelled(told.seed_variance)}"
+    page.line(f"{told.task} ({told.category}) = {_spelled(told.value)}{spread}", 2, "bold")
+    page.line("; ".join(_run(run, of_score=of_score) for run in told.runs), 4)
+
+
+def _run(told: RunOfNumber, *, of_score: bool) -> str:
+    """`0.5 toy__a__s1`; a score that no verifier gave says from where it is."""
+    other = of_score and told.source not in (None, _OFFICIAL) and told.value is not None
+    return f"{_spelled(told.value)} {told.run_id}" + (f" ({told.source})" if other else "")
+
+
+def _ends(told: NumberTold) -> str:
+    return spelled_interval(told.low, told.high, _spelled)
+
+
+def _spelled(value: float | None) -> str:
+    return MISSING if value is None else f"{value:.6g}"
