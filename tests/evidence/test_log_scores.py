@@ -180,6 +180,44 @@ def test_seeds_by_their_texts():
     assert not diff_only_seeds("-seed = 1\n+seed = 2\n+more = 1")
 
 
+@pytest.mark.parametrize(
+    ("line", "seed"),
+    [
+        ("SEED = @", True),
+        ("const SEED: u64 = @;", True),
+        ("const seed uint64 = @", True),
+        ("seed := uint64(@)", True),
+        ("#define SEED @", True),
+        ("unsigned seed = (unsigned)@;", True),
+        ("srand(@);", True),
+        ("rng = np.random.default_rng(@)", True),
+        ("let mut rng = SmallRng::seed_from_u64(@);", True),
+        ("Rng rng{@};", True),
+        ("auto rng = std::mt19937(@);", True),
+        ("forest = RandomForest(n_estimators=100, random_state=@)", True),
+        ("forest = RandomForest(random_state=@, n_estimators=100)", True),
+        ("python train.py --epochs 3 --seed @", True),
+        ("python train.py --seed=@ --epochs 3", True),
+        ('{"seed": @, "epochs": 3}', True),
+        ('seed = int(os.environ.get("SEED", "@"))', True),
+        ('parser.add_argument("--seed", type=int, default=@)', True),
+        ("forest = RandomForest(n_estimators=@, random_state=0)", False),
+        ("forest = RandomForest(random_state=0, n_estimators=@)", False),
+        ("python train.py --seed 1 --epochs @", False),
+        ("x = lcg(seed, @)  # 8 threads", False),
+        ("x = seed * @", False),
+        ("seed = 7; n = @", False),
+        ("for seed in range(@):", False),
+        ("n_seeds = @", False),
+        ("x = rng.below(@)", False),
+        ("x = rng() % @", False),
+        ("rate = @  # no seed here", False),
+    ],
+)
+def test_only_the_number_that_is_the_seeds_own_is_a_seed(line, seed):
+    assert only_seeds(line.replace("@", "1"), line.replace("@", "900")) is seed
+
+
 def test_a_jump_to_exactly_one_is_suspicious():
     found = last(INITIAL, EDIT, build(), bench("50"), ONE, edit(FILE, "b", "c"), build(), bench("0.5"),
                  commit("round 2: y", "aaaaaa3"))  # fmt: skip
