@@ -35,3 +35,14 @@ def test_a_program_that_is_given_on_the_spot_may_write(program: str, others: tup
     found = segment_of(program)
     assert found.others == others
     assert bool(found.uncertain) == uncertain
+
+
+@pytest.mark.parametrize(
+    ("options", "alone"),
+    [("-m 'all in'", True), ("-m'all in'", True), ("-am 'all in'", False), ("-m 'in' -- x.md", False), ("-m in x.md", False)],
+)  # fmt: skip
+def test_what_was_staged_by_name_is_all_of_a_commit_unless_its_options_take_more(options: str, alone: bool) -> None:
+    thread = calls([bash(f"git add output/journal.md && git commit {options}", "")])
+    scope = ArtifactScope(frozenset(["/w/app/solve.c"]), "/w/app")
+    (found,) = segments(thread, shell_calls(thread, "/w/app"), NOTHING, scope, [(0, 1)])
+    assert found.records_staged is alone

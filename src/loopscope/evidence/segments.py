@@ -17,6 +17,7 @@ from loopscope.evidence.seeds import only_seeds
 from loopscope.evidence.shell.calls import ShellCall, written_files
 from loopscope.evidence.shell.commands import SimpleCommand, resolve
 from loopscope.evidence.shell.git import GitCall, git_call
+from loopscope.evidence.shell.messages import commit_options
 from loopscope.transcripts.canonical import Call, ToolKind
 
 _MOVES = frozenset(["cp", "mv", "install", "ln", "touch"])
@@ -158,8 +159,7 @@ def _plain(command: SimpleCommand) -> list[str]:
 def _stage(draft: _Draft, git: GitCall, paths: _Paths) -> None:
     """What a command of git puts into the index."""
     if git.verb == "commit":
-        all_of_it = any(item == "--all" or re.match(r"-(?!-)[A-Za-z]*[aio]", item) for item in git.arguments)
-        draft.everything |= all_of_it or "--" in git.arguments
+        draft.everything |= not commit_options(git, None).staged_alone
     if git.verb not in ("add", "rm", "mv", "stage"):
         return
     for name in git.paths:

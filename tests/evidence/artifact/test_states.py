@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from made_calls import bash, calls, edit, read, write
@@ -261,6 +262,31 @@ def test_commits_hold_what_was_staged() -> None:
     assert [item.stale for item in moments[1:]] == [False] * 3
     changed = commit_changes(made, [(item.position, item.order) for item in moments])
     assert [value[0] for value in changed.values()] == [True, True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("command", "holds_it"),
+    [
+        ("git commit -m fast", False),
+        ('git commit -m"fast"', False),
+        ("git commit -m 'all of src' -m .", False),
+        ("git commit -m src", False),
+        ("git commit -am fast", True),
+        ('git commit -qam"fast"', True),
+        ("git commit --all -m fast", True),
+        ("git commit -m fast -- solve.cu", True),
+        ("git commit -m fast solve.cu", True),
+        ("git commit -m fast .", True),
+        ("git commit -m fast -- main.cu", False),
+    ],
+)
+def test_a_commit_holds_an_edit_that_was_not_staged_only_where_its_options_say_so(command: str, holds_it: bool) -> None:
+    made = timeline(
+        write(FILE, "1"), bash("git add -A && git commit -m one", "[master (root-commit) aaaaaaa] one"),
+        edit(FILE, "1", "2"), bash(command, "[master bbbbbbb] fast"),
+    )  # fmt: skip
+    first, second = made.commits.values()
+    assert (second.state != first.state) is holds_it
 
 
 def test_a_commit_that_did_not_happen_holds_nothing() -> None:

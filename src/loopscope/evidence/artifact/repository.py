@@ -140,27 +140,27 @@ def restored(repository: Repository, git: GitCall, working: Tree, named: Named) 
     return None
 
 
-def paths_of(git: GitCall, named: Named) -> list[str]:
-    """The artifact files that a git command names."""
+def artifact_files(directory: str | None, paths: Iterable[str], named: Named) -> list[str]:
+    """The artifact files among the paths that a git command names from a directory."""
     found = []
-    for item in git.paths:
-        name = named(posixpath.join(git.directory, item) if git.directory not in (None, ".") else item)
+    for item in paths:
+        name = named(posixpath.join(directory, item) if directory not in (None, ".") else item)
         if name is not None:
             found.append(name)
     return found
 
 
-def covers_all(git: GitCall) -> bool:
+def cover_all(paths: Iterable[str]) -> bool:
     """Whether a path of a git command stands for the whole tree."""
-    return any(item in (".", "./", ":/", "*", "app", "src", "src/") for item in git.paths)
+    return any(item in (".", "./", ":/", "*", "app", "src", "src/") for item in paths)
 
 
 def _added(git: GitCall, names: list[str], named: Named) -> list[str]:
-    if covers_all(git) or (git.has("-A", "--all", "-u", "--update", "-Av") and not git.paths):
+    if cover_all(git.paths) or (git.has("-A", "--all", "-u", "--update", "-Av") and not git.paths):
         return names
     if git.has("-A", "--all") and all("." not in posixpath.basename(item.rstrip("/")) for item in git.paths):
         return names
-    return paths_of(git, named)
+    return artifact_files(git.directory, git.paths, named)
 
 
 def _checkout(repository: Repository, git: GitCall, working: Tree, names: list[str], named: Named) -> Restored | None:
@@ -174,8 +174,8 @@ def _checkout(repository: Repository, git: GitCall, working: Tree, names: list[s
     source = _source(git)
     if source is not None:
         plain = [item for item in plain if item != source]
-    chosen = paths_of(git, named)
-    if covers_all(git):
+    chosen = artifact_files(git.directory, git.paths, named)
+    if cover_all(git.paths):
         chosen = names
     if git.verb == "restore" and git.has("--staged", "-S") and not git.has("--worktree", "-W"):
         repository.index.update(repository.tree_of(source or "HEAD", chosen))
@@ -245,7 +245,7 @@ def _stash(repository: Repository, git: GitCall, working: Tree, names: list[str]
 
 def _reset(repository: Repository, git: GitCall, names: list[str], named: Named) -> Restored | None:
     plain = [item for item in git.arguments if not item.startswith("-")]
-    chosen = paths_of(git, named)
+    chosen = artifact_files(git.directory, git.paths, named)
     if chosen:
         repository.index.update(repository.tree_of("HEAD", chosen))
         return None

@@ -13,7 +13,7 @@ from loopscope.evidence.artifact.edits import changes, patched_files, refused
 from loopscope.evidence.artifact.effects import effects
 from loopscope.evidence.artifact.measuring import FAILED, measured_file, measured_state
 from loopscope.evidence.artifact.products import outputs
-from loopscope.evidence.artifact.repository import covers_all, paths_of, restored
+from loopscope.evidence.artifact.repository import artifact_files, cover_all, restored
 from loopscope.evidence.artifact.scope import ArtifactScope
 from loopscope.evidence.artifact.timeline import Place, RawChange, RawState, Timeline, number
 from loopscope.evidence.artifact.variants import in_words, told
@@ -24,6 +24,7 @@ from loopscope.evidence.shell.commands import SimpleCommand, resolve
 from loopscope.evidence.shell.commit_types import CommitFinding
 from loopscope.evidence.shell.evaluations import EvaluationFinding
 from loopscope.evidence.shell.git import GitCall, git_call
+from loopscope.evidence.shell.messages import commit_options
 from loopscope.evidence.shell.reached import hangs_on
 from loopscope.evidence.shell.rules import EvaluationRule, names_of
 from loopscope.transcripts.canonical import Call, ToolKind
@@ -186,7 +187,7 @@ class _Tracker:
         if git.verb == "commit":
             for commit in found or ():
                 if commit.happened is not False:
-                    self._stage_for(git, commit)
+                    self._stage_for(git)
                     self._commit(shell, place, commit)
             return
         if _NO_GIT.search(shell.shown) and git.verb not in ("add", "commit") and shell.succeeded is not True:
@@ -214,13 +215,13 @@ class _Tracker:
     def _named(self, path: str | None) -> str | None:
         return self.world.name(path)
 
-    def _stage_for(self, git: GitCall, commit: CommitFinding) -> None:
-        working = self.world.working()
-        short = [item for item in git.arguments if re.fullmatch(r"-[a-zA-Z]+", item)]
-        if git.has("--all") or any("a" in item[1:] for item in short) or covers_all(git):
+    def _stage_for(self, git: GitCall) -> None:
+        """What a commit takes besides what was staged."""
+        working, options = self.world.working(), commit_options(git, None)
+        if options.all or cover_all(options.paths):
             self.world.repository.stage(sorted(working), working)
-        elif "--" in git.arguments:
-            self.world.repository.stage(paths_of(git, self._named), working)
+        elif options.paths:
+            self.world.repository.stage(artifact_files(git.directory, options.paths, self._named), working)
 
     def _commit(self, shell: ShellCall, place: Place, commit: CommitFinding) -> None:
         repository = self.world.repository

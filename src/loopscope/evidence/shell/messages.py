@@ -13,6 +13,7 @@ _LONG_VALUES = frozenset(
     ["--message", "--file", "--author", "--date", "--reuse-message", "--reedit-message", "--fixup", "--squash",
      "--template", "--trailer", "--cleanup", "--pathspec-from-file"]
 )  # fmt: skip
+_CHOOSING = frozenset(["-i", "--include", "-o", "--only", "-p", "--patch", "--interactive", "--pathspec-from-file"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,17 @@ class CommitOptions:
     quiet: bool
     dry: bool
     """Changes nothing (`--dry-run`, `--help`)."""
+    all: bool = False
+    """Takes every file that git knows (`-a`)."""
+    paths: tuple[str, ...] = ()
+    """Files that it takes as they are, staged or not."""
+    chosen: bool = False
+    """Takes more than was staged, or other than that (`-i`, `-o`, `-p`, a file of paths)."""
+
+    @property
+    def staged_alone(self) -> bool:
+        """Whether it takes what was staged, and nothing else."""
+        return not (self.all or self.paths or self.chosen)
 
 
 def commit_options(git: GitCall, stdin: str | None) -> CommitOptions:
@@ -37,6 +49,7 @@ def commit_options(git: GitCall, stdin: str | None) -> CommitOptions:
         stdin: text that is fed in, for `-F -`.
     """
     texts: list[str] = []
+    paths: list[str] = []
     literal = True
     flags: set[str] = set()
     arguments = list(zip(git.arguments, git.literal, strict=True))
@@ -45,9 +58,12 @@ def commit_options(git: GitCall, stdin: str | None) -> CommitOptions:
         item, known = arguments[at]
         at += 1
         if item == "--":
+            paths += [path for path, _ in arguments[at:]]
             break
+        if not item.startswith("-"):
+            paths.append(item)
+            continue
         option, value, value_known = _split(item, known)
-        flags.add(option)
         for short in option[1:-1] if _is_short(option) else "":
             flags.add(f"-{short}")
         last = f"-{option[-1]}" if _is_short(option) else option
@@ -66,6 +82,9 @@ def commit_options(git: GitCall, stdin: str | None) -> CommitOptions:
         amend="--amend" in flags,
         quiet=bool(flags & {"-q", "--quiet"}),
         dry=bool(flags & {"--dry-run", "--help", "-h"}),
+        all=bool(flags & {"-a", "--all"}),
+        paths=tuple(paths),
+        chosen=bool(flags & _CHOOSING),
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from loopscope.evidence.shell.calls import ShellCall
 from loopscope.evidence.shell.git import GitCall, git_call
+from loopscope.evidence.shell.messages import commit_options
 
 _EVERYTHING = frozenset(["-A", "--all", "-u", "--update", "-p", "--patch", "-i", "--pathspec-from-file"])
 _INDEX = frozenset(["add", "stage", "commit", "rm", "mv", "reset", "restore", "stash", "checkout", "read-tree", "apply",
@@ -57,8 +58,8 @@ def _back_to_the_commit(git: GitCall) -> bool:
 def _named(git: GitCall) -> list[str] | None:
     """The files that a command puts into the index by their names; None when it may put others there."""
     if git.verb == "commit":
-        takes_more = any(item == "--all" or re.match(r"-(?!-)[A-Za-z]*[aio]", item) for item in git.arguments)
-        return None if takes_more or git.has("--", "--amend", "--only", "--include") else []
+        options = commit_options(git, None)
+        return [] if options.staged_alone and not options.amend else None
     if git.verb == "restore" and not git.has("--staged", "-S", "-SW", "-WS", "--source"):
         return []
     if git.verb == "checkout" and _back_to_the_commit(git):
