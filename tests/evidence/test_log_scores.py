@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from made_calls import bash, calls, edit, write
 from made_transcript import EVALUATOR, FILE, bench, build, commit, evidence, seen, transcript
 
+from loopscope.evidence.scores import StateScores
 from loopscope.evidence.seeds import diff_only_seeds, only_seeds
 from loopscope.evidence.shellseen import seen_in_transcript
 from loopscope.models import BuildStatus, Grade
@@ -68,6 +69,15 @@ def test_a_state_that_only_ran_with_other_flags_has_what_that_gave_with_a_doubt(
     assert both.reconstructed is not None
     assert both.reconstructed.value == Decimal("0.1990")
     assert both.candidates_by_state == 2
+
+
+def test_both_doubts_about_a_score_are_told():
+    told = seen(INITIAL, EDIT, bash("make MODE=fast", "gcc -DMODE=fast -o bench app.c"), bench("10"), ONE)
+    [item] = told.evaluations
+    shaken = replace(told, evaluations=(item.model_copy(update={"certain": False}),))
+    made = StateScores(shaken, EVALUATOR).reconstructed(told.commits[-1].state)
+    assert made is not None
+    assert made.reason.endswith("; its state is not certain; built with other flags than its files say")
 
 
 @pytest.mark.parametrize(

@@ -253,6 +253,7 @@ def test_a_torn_transcript_is_said_so_and_nothing_is_guessed(made):
     run.canonical.write_bytes(run.canonical.read_bytes()[:50])
     found = run_evidence(run, EVALUATOR.facts)
     assert (found.checkpoints, found.tool_calls, found.final_grade) == ((), None, Grade.MISSING)
+    assert found.final_reason == "no transcript tells what became of its last state"
     assert "transcript not read" in found.warnings[0]
 
 
@@ -275,6 +276,59 @@ def test_a_verifier_that_gave_nothing_is_not_overruled_by_what_the_agent_measure
     assert found.checkpoints[1].delivered is False
     verdict = run.scores()[run.record.commits[1].state].verifications[0]
     assert verdict.status is VerificationStatus.NO_REWARD
+
+
+def measuring(made, tmp_path, final, *commands):
+    """A run of our own of three commits that no verifier scored, whose task measures the file that a training makes."""
+    run_id = made.add("t", "a", 1, ["unverified"] * 3, final, messages=MESSAGES)
+    first, second, third = commits_of(made, run_id)
+    tell(
+        made, run_id,
+        say(first, MESSAGES[0]),
+        ("sed -i s/1/2/ a.py", ""),
+        say(second, MESSAGES[1]),
+        *commands,
+        say(third, MESSAGES[2]),
+        ("python3 eval.py", "ms=10"),
+    )  # fmt: skip
+    rule = EVALUATOR.evaluations[2].model_copy(
+        update={"program": r"eval\.py", "measures": "out.pt", "made_by": r"train\.py"}
+    )
+    own = own_file(tmp_path / "e", EVALUATOR.model_copy(update={"evaluations": (rule,)}))
+    facts = made.store.task("t").facts.model_copy(update={"name": "fast"})
+    return run_evidence(made.store.run(run_id), facts, evaluators=own)
+
+
+def test_beside_a_commit_stands_what_its_measured_file_was_worth_by_the_next_one(made, tmp_path):
+    run = ("python3 train.py", "done"), ("python3 eval.py", "ms=40"), ("python3 eval.py", "ms=20")
+    found = measuring(made, tmp_path, None, *run)
+    assert [item.reconstructed and item.reconstructed.value for item in found.checkpoints] == [
+        None, Decimal("0.3495"), Decimal("0.5000"),
+    ]  # fmt: skip
+    assert found.final is not None
+    assert found.final_reason == ""
+
+
+def test_of_a_run_of_our_own_too_it_is_told_why_there_is_no_final_score(made, tmp_path):
+    run_id = made.add("t", "a", 1, ["0.1", "unverified"], None, messages=MESSAGES[:2])
+    first, second = commits_of(made, run_id)
+    facts = made.store.task("t").facts.model_copy(update={"name": "fast"})
+    files = own_file(tmp_path / "e", EVALUATOR.model_copy(update={"evaluations": (EVALUATOR.evaluations[2],)}))
+
+    def reason():
+        return run_evidence(made.store.run(run_id), facts, evaluators=files).final_reason
+
+    assert reason() == "no transcript tells what became of its last state"
+    tell(made, run_id, say(first, MESSAGES[0]), ("sed -i s/1/2/ a.py", ""), say(second, MESSAGES[1]))
+    assert reason() == (
+        f"its artifact was last changed in message 2, was committed ({second[:7]}), and was not evaluated; the "
+        "transcript gives no commit a score"
+    )
+    tell(made, run_id, say(first, MESSAGES[0]), ("./bench", "ms=10"), ("sed -i s/1/2/ a.py", ""))
+    assert f"the last commit with a score, {first[:7]} (message 1), is worth 0.5000" in reason()
+    # A verifier scored this one.
+    verified = made.add("t", "a", 2, ["0.1"], "0.1", messages=MESSAGES[:1])
+    assert run_evidence(made.store.run(verified), facts, evaluators=files).final_reason == ""
 
 
 @pytest.mark.slow

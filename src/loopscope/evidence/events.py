@@ -116,6 +116,11 @@ class Seen:
     subagents: Mapping[str, int | None] = field(default_factory=dict)
     """Thread to the position of the call in the main thread during which it ran; None when that is not known."""
 
+    def next_commit(self, position: int) -> Place | None:
+        """The place of the commit behind one of the list; None behind the last, or where its place is not known."""
+        following = self.commits[position + 1 : position + 2]
+        return self.place(following[0].at) if following else None
+
     def place(self, moment: Moment) -> Place | None:
         """Where in the order of the main thread something happened; None when that is not known."""
         if moment.thread == MAIN:

@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from loopscope.evidence.events import Seen
 from loopscope.evidence.scores import StateScores
-from loopscope.models import Reconstructed
+
+NO_TRANSCRIPT = "no transcript tells what became of its last state"
 
 
-def why_no_final(scores: StateScores, made: Sequence[Reconstructed | None]) -> str:
+def why_no_final(scores: StateScores) -> str:
     """The reason for a final score that is missing, in words: where the last state came to be, whether it was committed
-    or evaluated, and what the last commit with a score is worth.
-
-    Args:
-        scores: of the run.
-        made: the reconstructed score of each of its commits.
-    """
-    seen, evaluator = scores.seen, scores.evaluator
+    or evaluated, and what the last commit with a score is worth."""
+    seen, evaluator, made = scores.seen, scores.evaluator, scores.of_commits
     if evaluator is None or evaluator.reward is None:
         return "its task has no evaluator file with a reward formula"
     if seen.last is None:
         return "no state of the artifact is followed"
     scored = [at for at, item in enumerate(made) if item is not None]
     last = made[scored[-1]] if scored else None
-    known = "no commit has a score"
+    known = "the transcript gives no commit a score"
     if last is not None:
         commit = seen.commits[scored[-1]]
         known = f"the last commit with a score, {commit.sha} (message {commit.at.message}), is worth {last.value}"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from decimal import Decimal
 
 from loopscope.evidence.claims import claimed
-from loopscope.evidence.events import CommitSeen, Place, Seen, Segment
-from loopscope.evidence.finals import why_no_final
+from loopscope.evidence.events import CommitSeen, Seen, Segment
+from loopscope.evidence.finals import NO_TRANSCRIPT, why_no_final
 from loopscope.evidence.gate import Decision
 from loopscope.evidence.joining import Joined, join, with_checkpoints
 from loopscope.evidence.log_gate import decide_log, gathered
@@ -22,10 +22,10 @@ from loopscope.records import RunDir
 def from_log(run: RunDir, log: RunLog | None, evaluator: Evaluator | None) -> RunEvidence:
     """The evidence of an imported run, all but its inputs."""
     if log is None:
-        return RunEvidence(run_id=run.run_id, checkpoints=(), transcript_matched=False)
+        return RunEvidence(run_id=run.run_id, checkpoints=(), transcript_matched=False, final_reason=NO_TRANSCRIPT)
     seen = log.seen
     scores = StateScores(seen, evaluator)
-    made = [scores.reconstructed(commit.state, _next(seen, position)) for position, commit in enumerate(seen.commits)]
+    made = scores.of_commits
     decisions = decide_log(seen.commits, [item.value if item else None for item in made])
     names = [commit.sha for commit in seen.commits]
     kept = [decision.keep for decision in decisions]
@@ -52,16 +52,11 @@ def from_log(run: RunDir, log: RunLog | None, evaluator: Evaluator | None) -> Ru
         states=seen.states,
         final=final,
         final_grade=grade,
-        final_reason=why_no_final(scores, made) if final is None else "",
+        final_reason=why_no_final(scores) if final is None else "",
         noise_band=noise,
         order_checked=seen.order_checked,
         support=seen.support,
     )
-
-
-def _next(seen: Seen, position: int) -> Place | None:
-    following = seen.commits[position + 1 : position + 2]
-    return seen.place(following[0].at) if following else None
 
 
 def _checkpoint(

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
 from decimal import Decimal
 
 from loopscope.evidence.align import Title, align
 from loopscope.evidence.claims import claimed
 from loopscope.evidence.delivery import delivered, delivered_by
-from loopscope.evidence.events import CommitSeen, Seen
+from loopscope.evidence.events import Seen
+from loopscope.evidence.finals import NO_TRANSCRIPT, why_no_final
 from loopscope.evidence.gate import EPS, Artifact, Decision, decide, is_administrative
 from loopscope.evidence.joining import Joined, join, with_checkpoints
 from loopscope.evidence.remarks import Step, noise_band, remarks
@@ -36,8 +38,50 @@ def from_repository(run: RunDir, log: RunLog | None, artifact: Artifact, evaluat
     # As everywhere, what the verifier measured stands before what the agent did.
     verified = {state: score.spread for state, score in official.items() if score.spread is not None}
     noise = noise_band(verified.values() or scores.spreads.values())
+    bare = _without_commits(run, log, official.get(FINAL), scores).model_copy(update={"noise_band": noise})
+    repository = run.repository()
+    if repository is None:
+        return bare
+    with closing(repository):
+        decisions, steps = _gated(record, repository, official, artifact)
+    kept, names = [decision.keep for decision in decisions], [commit.sha for commit in record.commits]
+    pairs = _matched(record.commits, seen)
+    segments = windows(seen, {column: names[row] for row, column in pairs.items()})
+    joined = join(segments, names, kept)
+    odd = remarks(steps, noise)
+    checkpoints = []
+    for row, commit in enumerate(record.commits):
+        score, column = official.get(commit.state), pairs.get(row)
+        own = _checkpoint(record, commit, decisions[row], joined[row], score, column, scores)
+        checkpoints.append(own.model_copy(update={"remarks": odd.get(row, ())}))
+    builds, evaluations = with_checkpoints(seen, joined, kept)
+    has_transcript = record.has_transcript or log is not None
+    return bare.model_copy(
+        update={
+            "checkpoints": tuple(checkpoints),
+            "transcript_matched": bool(segments),
+            "builds": builds,
+            "evaluations": evaluations,
+            "warnings": (*_warnings(has_transcript, bool(segments), record.commits), *seen.warnings),
+            "disagreements": tuple(_disagreements(record.commits, seen, pairs)) if log is not None else (),
+        }
+    )
+
+
+def _without_commits(run: RunDir, log: RunLog | None, score: StateScore | None, scores: StateScores) -> RunEvidence:
+    """What the transcript and the final score tell of a run, whatever its repository holds.
+
+    The official final score has no place here; what the transcript says of the last state stands beside it.
+    """
+    seen = scores.seen
     told = log is not None
-    common = RunEvidence(
+    final, grade = scores.final()
+    if score is not None:
+        grade = Grade.OFFICIAL if score.value is not None else Grade.MISSING
+    why = ""
+    if final is None and grade is not Grade.OFFICIAL:
+        why = why_no_final(scores) if told else NO_TRANSCRIPT
+    return RunEvidence(
         run_id=run.run_id,
         checkpoints=(),
         transcript_matched=False,
@@ -45,44 +89,26 @@ def from_repository(run: RunDir, log: RunLog | None, artifact: Artifact, evaluat
         builds=seen.builds,
         evaluations=seen.evaluations,
         states=seen.states,
-        noise_band=noise,
+        final=final,
+        final_grade=grade,
+        final_reason=why,
         order_checked=seen.order_checked if told else None,
         support=seen.support if told else None,
         warnings=seen.warnings,
     )
-    common = common.model_copy(update=_final(official.get(FINAL), scores))
-    repository = run.repository()
-    if repository is None:
-        return common
+
+
+def _gated(
+    record: RunRecord, repository: Repository, official: Mapping[str, StateScore], artifact: Artifact
+) -> tuple[list[Decision], list[Step]]:
+    """(what the gate says of each commit, the retained ones as steps), read from the trees."""
     values = {state: score.value for state, score in official.items()}
-    try:
-        decisions = decide(record, repository, values, artifact)
-        pairs = _matched(record.commits, seen)
-        kept = [decision.keep for decision in decisions]
-        names = [commit.sha for commit in record.commits]
-        segments = windows(seen, {column: names[row] for row, column in pairs.items()})
-        joined = join(segments, names, kept)
-        changed = _steps(record, decisions, values, repository, artifact)
-        steps = [replace(step, spread=verified.get(record.commits[step.position].state)) for step in changed]
-    finally:
-        repository.close()
-    odd = remarks(steps, noise)
-    checkpoints = []
-    for row, commit in enumerate(record.commits):
-        matched = seen.commits[pairs[row]] if row in pairs else None
-        own = _checkpoint(record, commit, decisions[row], joined[row], official.get(commit.state), matched, scores)
-        checkpoints.append(own.model_copy(update={"remarks": odd.get(row, ())}))
-    builds, evaluations = with_checkpoints(seen, joined, kept)
-    return common.model_copy(
-        update={
-            "checkpoints": tuple(checkpoints),
-            "transcript_matched": bool(segments),
-            "builds": builds,
-            "evaluations": evaluations,
-            "warnings": (*_warnings(record.has_transcript or told, bool(segments), record.commits), *seen.warnings),
-            "disagreements": tuple(_disagreements(record.commits, seen, pairs)) if told else (),
-        }
-    )
+    decisions = decide(record, repository, values, artifact)
+    steps = []
+    for step in _steps(record, decisions, values, repository, artifact):
+        score = official.get(record.commits[step.position].state)
+        steps.append(replace(step, spread=score.spread if score is not None else None))
+    return decisions, steps
 
 
 def _matched(commits: Sequence[Commit], seen: Seen) -> dict[int, int]:
@@ -98,10 +124,12 @@ def _checkpoint(
     decision: Decision,
     joined: Joined | None,
     score: StateScore | None,
-    matched: CommitSeen | None,
+    column: int | None,
     scores: StateScores,
 ) -> CheckpointEvidence:
-    made = scores.reconstructed(matched.state) if matched is not None else None
+    """A commit as a checkpoint; `column` is its position in the transcript's list, None where that does not show it."""
+    matched = scores.seen.commits[column] if column is not None else None
+    made = scores.of_commits[column] if column is not None else None
     claim = claimed(commit.message, scores.evaluator)
     grade = Grade.MISSING
     if score is not None and score.value is not None:
@@ -136,14 +164,6 @@ def _reason(record: RunRecord, commit: Commit, decision: Decision) -> str:
     if decision.keep and commit.sha == record.ambiguous_initial:
         return "first commit; no prepared file that it holds differs, but some are left out or others were added"
     return decision.reason
-
-
-def _final(score: StateScore | None, scores: StateScores) -> dict[str, object]:
-    """The official final score has no place here; what the transcript says of the last state stands beside it."""
-    made, grade = scores.final()
-    if score is not None:
-        grade = Grade.OFFICIAL if score.value is not None else Grade.MISSING
-    return {"final": made, "final_grade": grade}
 
 
 def _steps(
@@ -191,7 +211,8 @@ def _seeds(text: str) -> bool:
 def _disagreements(commits: Sequence[Commit], seen: Seen, pairs: Mapping[int, int]) -> Iterator[str]:
     """Where repository and transcript say different things."""
     matched = set(pairs.values())
-    rows = {commit.sha[: len(told.sha)]: row for told in seen.commits for row, commit in enumerate(commits)}
+    lengths = {len(told.sha) for told in seen.commits if told.hash_shown}
+    rows = {commit.sha[:length]: row for length in lengths for row, commit in enumerate(commits)}
     for column, told in enumerate(seen.commits):
         if column in matched:
             continue

@@ -77,7 +77,7 @@ class StateScores:
         measured = f", {' '.join(values)} {self.evaluator.unit}".rstrip() if values and not wrong else ""
         sure = "" if all(item.certain for _, item in chosen) else "; its state is not certain"
         if any(item.state != state for _, item in chosen):
-            sure = "; built with other flags than its files say"
+            sure += "; built with other flags than its files say"
         return Reconstructed(
             value=rewards[(len(rewards) - 1) // 2],
             low=rewards[0],
@@ -85,6 +85,14 @@ class StateScores:
             evaluations=tuple(position for position, _ in chosen),
             reason=f"{why} ({_messages([item for _, item in chosen])}{measured}){sure}",
         )
+
+    @cached_property
+    def of_commits(self) -> list[Reconstructed | None]:
+        """The score of each commit that the transcript shows; of a measured file, as it was by the next commit."""
+        return [
+            self.reconstructed(commit.state, self.seen.next_commit(position))
+            for position, commit in enumerate(self.seen.commits)
+        ]
 
     def _latest(self, worth: list[tuple[int, EvaluationSeen]], until: Place | None) -> list[tuple[int, EvaluationSeen]]:
         given = [pair for pair in worth if pair[1].status is EvaluationStatus.RESULT] or worth
