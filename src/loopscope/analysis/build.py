@@ -10,7 +10,8 @@ from typing import ClassVar
 
 import polars as pl
 
-from loopscope.analysis.parquet import parquet_bytes
+from loopscope.analysis.finals import Categories, FinalScore
+from loopscope.analysis.kept import SUMMARY, file_of, inputs_of
 from loopscope.analysis.runs import RunAnalysis
 from loopscope.analysis.summary import (
     all_tasks,
@@ -21,12 +22,12 @@ from loopscope.analysis.summary import (
     unrecorded,
 )
 from loopscope.analysis.tabled import TabledRun
-from loopscope.analysis.tables import study_tables
 from loopscope.analysis.work import Known, LeftOut, answer
 from loopscope.analysis.workers import in_processes
 from loopscope.evidence.prepared import prepared_paths
+from loopscope.models.seal import document
 from loopscope.models.tables import StudySummary
-from loopscope.records import RecordError, RunDir, StudyError, StudyStore, write_bytes, write_model
+from loopscope.records import RecordError, RunDir, StudyError, StudyStore, write_bytes
 from loopscope.records.durable import is_scratch
 from loopscope.records.settled import settled
 from loopscope.records.store import MAY_NOT_WRITE
@@ -99,6 +100,11 @@ def _analyze(directory: Path, notify: Notify, workers: int) -> Analysis:
     store = StudyStore.open(directory)
     study = settled(directory)
     known, torn = _known(store)
+    recordless = _without_record(store)
+    inputs = inputs_of(store, study, known, [*torn, *recordless, *unrecorded(store, study.spec, known.tasks, 0)])
+    if (kept := inputs.kept()) is not None:
+        notify(len(inputs.runs), len(inputs.runs), "")
+        return Analysis(kept.summary, kept.frames, (), 0)
     found, left_out = _analyze_runs(store, known, notify, workers)
     runs = one_category_each(found)
     tasks = all_tasks(known.tasks.values(), runs)
@@ -107,17 +113,30 @@ def _analyze(directory: Path, notify: Notify, workers: int) -> Analysis:
         *study.warnings,
         *torn,
         *(f"left out: {run.reason}" for run in left_out),
-        *_without_record(store),
+        *recordless,
         *silent_verifiers(runs),
         *unrecorded(store, study.spec, known.tasks, len(finals)),
     ]
-    frames = study_tables(runs, finals, {name: task.category for name, task in tasks.items()})
+    frames, files = _tables(runs, finals, {name: task.category for name, task in tasks.items()})
     summary = study_summary(study, tasks.values(), runs, len(finals), warnings)
-    for name, frame in frames.items():
-        write_bytes(store.tables / f"{name}.parquet", parquet_bytes(frame))
-    write_model(store.tables / "study.json", summary)
+    files[SUMMARY] = document(summary)
+    for name, data in files.items():
+        write_bytes(store.tables / name, data)
+    if not left_out:
+        inputs.note(files)
     renewed = tuple(run.run_id for run in runs if run.renewed)
     return Analysis(summary, frames, renewed, sum(run.fault for run in left_out))
+
+
+def _tables(
+    runs: Sequence[TabledRun], finals: Sequence[FinalScore], categories: Categories
+) -> tuple[dict[str, pl.DataFrame], dict[str, bytes]]:
+    """(the tables by name, their files by name)."""
+    from loopscope.analysis.parquet import parquet_bytes
+    from loopscope.analysis.tables import study_tables  # numpy, which takes as long to load as tables to be kept
+
+    frames = study_tables(runs, finals, categories)
+    return frames, {file_of(name): parquet_bytes(frame) for name, frame in frames.items()}
 
 
 def _known(store: StudyStore) -> tuple[Known, list[str]]:
