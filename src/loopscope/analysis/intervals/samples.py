@@ -91,7 +91,13 @@ class Sample:
         )
 
     def _within(self, category: str) -> Bools:
-        return np.array([category in (OVERALL, name) for name in self.panel.categories], dtype=bool)
+        return self._members.get(category, np.zeros(len(self.panel.tasks), dtype=bool))
+
+    @cached_property
+    def _members(self) -> dict[str, Bools]:
+        """Category -> which tasks are of it."""
+        names = np.array(self.panel.categories)
+        return {name: names == name for name in set(self.panel.categories)} | {OVERALL: np.ones(len(names), dtype=bool)}
 
 
 @dataclass(frozen=True, eq=False)

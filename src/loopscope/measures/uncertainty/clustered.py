@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -16,13 +17,20 @@ def strata(categories: Sequence[str]) -> Ints:
     A single one that is left over joins the largest family (collapsed strata, Cochran 1977, 5A.12: errs on the wide
     side). How many tasks a family has is taken as designed, so the spread between families is no error.
     """
+    return _strata(tuple(categories))
+
+
+@lru_cache(maxsize=64)
+def _strata(categories: tuple[str, ...]) -> Ints:
     names, labels, sizes = np.unique(np.array(categories, dtype=str), return_inverse=True, return_counts=True)
     single = np.flatnonzero(sizes == 1)
     if single.size == 1 and len(names) > 1:
         labels[labels == single[0]] = np.argmax(sizes)
     elif single.size > 1:
         labels[np.isin(labels, single)] = single[0]
-    return np.unique(labels, return_inverse=True)[1]
+    found = np.unique(labels, return_inverse=True)[1]
+    found.flags.writeable = False
+    return found
 
 
 def task_moments(values: Floats, labels: Ints) -> Moments | None:

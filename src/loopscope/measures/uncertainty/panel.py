@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -100,6 +101,8 @@ def panel(runs: Iterable[Run], categories: Mapping[str, str], planned: int | Non
 
 
 def _number(run: Run) -> float:
+    if type(run.score) is float and math.isfinite(run.score):
+        return run.score  # by way of its exact value it would be the same
     try:
         value = exact(run.score)
     except (TypeError, ValueError) as error:

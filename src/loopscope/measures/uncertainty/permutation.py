@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import combinations
 
 import numpy as np
@@ -15,6 +17,8 @@ from loopscope.measures.uncertainty.panel import Floats, Ints, observed
 EXACT_UP_TO = 14
 """Tasks up to which all 2^n signs are listed (16,384); beyond, drawn."""
 _LISTED = 1000
+_KEPT = 4
+"""Drawings that are kept: all pairs of agents with runs on the same tasks take the same."""
 _ROUNDING = 1e-9
 """Two statistics within this of each other are equal: sums of the same floats in another order."""
 
@@ -55,11 +59,19 @@ def sign_flips(differences: Floats, draws: int, seed: int) -> TestResult | None:
         return None
     least = 2.0 ** (1 - n)
     if n <= EXACT_UP_TO:
-        signs = 1.0 - 2.0 * ((np.arange(2**n)[:, None] >> np.arange(n)) & 1)
-        return TestResult(_share_as_far(signs @ values, float(values.sum())), least, True)
-    rng = np.random.default_rng(seed)
-    sums = (1.0 - 2.0 * rng.integers(0, 2, (draws, n), dtype=np.int8)) @ values
+        return TestResult(_share_as_far(_all_signs(n) @ values, float(values.sum())), least, True)
+    sums = _drawn_signs(n, draws, seed) @ values
     return TestResult(_drawn(sums, float(values.sum())), max(least, 1 / (draws + 1)), False)
+
+
+@lru_cache(maxsize=_KEPT)
+def _all_signs(n: int) -> Floats:
+    return np.asarray(1.0 - 2.0 * ((np.arange(2**n)[:, None] >> np.arange(n)) & 1))
+
+
+@lru_cache(maxsize=_KEPT)
+def _drawn_signs(n: int, draws: int, seed: int) -> Floats:
+    return np.asarray(1.0 - 2.0 * np.random.default_rng(seed).integers(0, 2, (draws, n), dtype=np.int8))
 
 
 def label_shuffles(
@@ -74,15 +86,19 @@ def label_shuffles(
     both = (observed(first) >= least) & (observed(second) >= least)
     if not both.any():
         return None
-    rng = np.random.default_rng(seed)
-    total, statistic, ways = np.zeros(draws), 0.0, 1.0
-    for one, other in zip(first[both], second[both], strict=True):
-        one, other = one[~np.isnan(one)], other[~np.isnan(other)]
-        pool, n = np.concatenate([one, other]), len(one)
-        ways *= min(math.comb(len(pool), n), 10**9)
-        shares, picked = _ways_to_share(len(pool), n, draws, rng)
-        total += _apart(pool[shares], n, estimator)[picked]
-        statistic += float(_apart(pool[None], n, estimator)[0])
+    first, second = first[both], second[both]
+    shapes = tuple(zip(observed(first).tolist(), observed(second).tolist(), strict=True))
+    pools = [runs[~np.isnan(runs)] for runs in np.concatenate([first, second], axis=1)]
+    listed = _listed_apart(pools, shapes, estimator)
+    total, statistic = np.zeros(draws), 0.0
+    for at, (pool, shape, shared) in enumerate(zip(pools, shapes, _shared(shapes, draws, seed), strict=True)):
+        if at in listed:  # the first of the listed orders is that of the study
+            total += listed[at][shared]
+            statistic += float(listed[at][0])
+        else:
+            total += _apart(pool[shared], shape[0], estimator)
+            statistic += float(_apart(pool, shape[0], estimator))
+    ways = math.prod(float(min(_ways(*shape), 10**9)) for shape in shapes)
     return TestResult(_drawn(total, statistic), max(2 / ways, 1 / (draws + 1)), False)
 
 
@@ -129,17 +145,53 @@ def _drawn(sums: Floats, statistic: float) -> float:
     return (_as_far(sums, statistic) + 1) / (len(sums) + 1)
 
 
-def _ways_to_share(size: int, n: int, draws: int, rng: np.random.Generator) -> tuple[Ints, Ints]:
-    """Orders of the pool whose first n are the first model's, and which of them each draw takes.
+type _Shape = tuple[int, int]
+"""Runs of the first and of the second model on a task."""
 
-    Where there are few (20 for 3 of 6) they are listed once and drawn from.
-    """
-    if math.comb(size, n) > _LISTED:
-        return np.argsort(rng.random((draws, size)), axis=1), np.arange(draws)
-    orders = np.array([[*some, *(i for i in range(size) if i not in some)] for some in combinations(range(size), n)])
-    return orders, rng.integers(0, len(orders), draws)
+
+def _ways(n: int, m: int) -> int:
+    return math.comb(n + m, n)
+
+
+def _shared(shapes: tuple[_Shape, ...], draws: int, seed: int) -> Iterable[Ints]:
+    """What each draw makes of each task: which of the listed orders, (draw,); where they are many, (draw, run)."""
+    if all(_ways(*shape) <= _LISTED for shape in shapes):
+        return _kept(shapes, draws, seed)
+    return _draw(shapes, draws, seed)
+
+
+@lru_cache(maxsize=_KEPT)
+def _kept(shapes: tuple[_Shape, ...], draws: int, seed: int) -> tuple[Ints, ...]:
+    return tuple(_draw(shapes, draws, seed))
+
+
+def _draw(shapes: Iterable[_Shape], draws: int, seed: int) -> Iterator[Ints]:
+    rng = np.random.default_rng(seed)
+    for n, m in shapes:
+        if _ways(n, m) <= _LISTED:
+            yield rng.integers(0, _ways(n, m), draws)
+        else:
+            yield np.argsort(rng.random((draws, n + m)), axis=1)
+
+
+@lru_cache(maxsize=64)
+def _orders(n: int, m: int) -> Ints:
+    """All orders of n + m runs whose first n are the first model's (20 for 3 and 3)."""
+    some = combinations(range(n + m), n)
+    return np.array([[*firsts, *(i for i in range(n + m) if i not in firsts)] for firsts in some])
+
+
+def _listed_apart(pools: Sequence[Floats], shapes: Sequence[_Shape], estimator: Estimator) -> dict[int, Floats]:
+    """Task -> the difference in each listed order; the tasks of one shape at once."""
+    found: dict[int, Floats] = {}
+    for shape in set(shapes):
+        if _ways(*shape) <= _LISTED:
+            at = [task for task, own in enumerate(shapes) if own == shape]
+            shared = np.stack([pools[task] for task in at])[:, _orders(*shape)]
+            found |= zip(at, _apart(shared, shape[0], estimator), strict=True)
+    return found
 
 
 def _apart(shared: Floats, n: int, estimator: Estimator) -> Floats:
-    """Number of the first n less that of the others, row by row."""
-    return cell_values(np.sort(shared[:, :n]), estimator) - cell_values(np.sort(shared[:, n:]), estimator)
+    """Number of the first n of the last axis less that of the others."""
+    return cell_values(np.sort(shared[..., :n]), estimator) - cell_values(np.sort(shared[..., n:]), estimator)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from loopscope.measures.uncertainty.cells import (
     AVG,
@@ -20,6 +21,8 @@ from loopscope.measures.uncertainty.interval import Moments, Reading
 from loopscope.measures.uncertainty.panel import Bools, Floats, Ints, Panel, observed
 
 DRAWS = 10_000
+_FEW = 100
+"""Ends up to which counting takes less time than searching."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,13 +119,23 @@ def _seed_draws(
             samples = scores[at][:, indices] @ np.array(weights(int(count), estimator.best))
             samples -= (samples @ chance)[:, None]
             samples *= (count / (count - 1)) ** 0.5
-            picked = np.searchsorted(np.cumsum(chance)[:-1], rng.random((draws, len(at))))
+            picked = _places(np.cumsum(chance)[:-1], rng.random((draws, len(at))))
             errors[:, at] = samples[np.arange(len(at)), picked]
         else:
             errors[:, at] = rng.standard_normal((draws, len(at))) * filled(variances[there])[n[there] == 1] ** 0.5
     weight = member * there[:, None]
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray((np.where(there, cells, 0.0) + errors) @ weight / weight.sum(axis=0))
+
+
+def _places(ends: Floats, drawn: Floats) -> NDArray[np.integer]:
+    """Which share of [0, 1] each number fell in; counted, as of the few ends that there mostly are."""
+    if len(ends) > _FEW:
+        return np.asarray(np.searchsorted(ends, drawn))
+    found = np.zeros(drawn.shape, dtype=np.int16)
+    for end in ends:
+        found += drawn > end
+    return found
 
 
 def _means(cells: Floats, there: Bools, member: Floats) -> Floats:
