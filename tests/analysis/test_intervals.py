@@ -354,3 +354,21 @@ def test_what_needs_no_interval_does_not_load_numpy():
     modules = "loopscope.cli, loopscope.analysis.work, loopscope.analysis.explain, loopscope.analysis.vectors"
     code = f"import sys, {modules}; sys.exit('numpy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+_EXPLAINED = """
+import sys
+from pathlib import Path
+from loopscope.analysis.explain import explain_run
+told = explain_run(Path(sys.argv[1]))
+print(next(step.value for step in told.extras if step.name == "dip_confidence"), "numpy" in sys.modules)
+"""
+
+
+@pytest.mark.parametrize("repeats", [2, 1])
+def test_measuring_a_run_with_a_dip_does_not_load_numpy(tmp_path, repeats):
+    study = MadeStudy(tmp_path / "dip", ["a"], {"t": "toy"}, 1)
+    study.add("t", "a", 1, ["0", "0.8", "0.5"], "0.5", repeats=repeats)
+    command = [sys.executable, "-c", _EXPLAINED, str(study.path)]
+    said = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
+    assert said == (["1.0", "False"] if repeats > 1 else ["None", "False"])

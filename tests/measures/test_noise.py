@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+import math
 from fractions import Fraction
+from statistics import NormalDist, variance
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from measure_strategies import scores
 
-from loopscope.measures import Confidence, depth_in_bands, dip_confidence, noise_band
+from loopscope.measures import Confidence, confidence_of_dip, depth_in_bands, dip_confidence, noise_band, pooled_sd
 
 several = st.lists(scores, min_size=1, max_size=6)
 
@@ -46,3 +49,21 @@ def test_depth_in_bands_needs_a_band_that_is_not_nothing() -> None:
     assert depth_in_bands("0.3", "0.1") == 3
     assert depth_in_bands("0.3", None) is None
     assert depth_in_bands("0.3", 0) is None
+
+
+@given(st.lists(several, min_size=1, max_size=4))
+def test_the_noise_of_one_measurement_is_the_pooled_deviation_within_states(groups: list[list[Fraction]]) -> None:
+    found, several_times = pooled_sd(groups), [group for group in groups if len(group) > 1]
+    if not several_times:
+        assert found is None
+        return
+    squares = sum(float(variance(group)) * (len(group) - 1) for group in several_times)
+    df = sum(len(group) - 1 for group in several_times)
+    assert found == pytest.approx(math.sqrt(squares / df), abs=1e-12)
+    assert pooled_sd([[value + 1 for value in group] for group in groups]) == found, "exact: no level matters"
+
+
+def test_a_dip_of_single_measurements_is_as_sure_as_the_normal_says() -> None:
+    found = confidence_of_dip(["0.5"], ["0.39"], 0.08)
+    assert found is not None
+    assert found.value == pytest.approx(NormalDist().cdf((0.11 - 0.01) / (0.08 * math.sqrt(2))))

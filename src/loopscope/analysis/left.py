@@ -4,18 +4,24 @@ from __future__ import annotations
 
 from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from loopscope.analysis.commits import ScoreSource
 from loopscope.analysis.runs import CommitRow, RunAnalysis
 from loopscope.evidence.remarks import SUSPICIOUS
-from loopscope.measures import Episode, depth_in_bands, exact, extras, mean, noise_band
+from loopscope.measures import (
+    DipConfidence,
+    Episode,
+    confidence_of_dip,
+    depth_in_bands,
+    exact,
+    extras,
+    mean,
+    noise_band,
+    pooled_sd,
+)
 from loopscope.models import Grade
 from loopscope.models.evaluator import EvaluationRole
 from loopscope.records import FINAL
-
-if TYPE_CHECKING:
-    from loopscope.measures.uncertainty import DipConfidence
 
 
 def candidates(run: RunAnalysis) -> extras.Candidates | None:
@@ -90,15 +96,11 @@ def confidence(run: RunAnalysis, episode: Episode) -> DipConfidence | None:
     before, after = (run.canonical[at].scored.rewards for at in (episode.before_index, episode.start_index))
     if not before or not after:
         return None
-    from loopscope.measures.uncertainty import confidence_of_dip  # numpy: only where a run has a dip
-
     return confidence_of_dip(before, after, noise_sd(run) if min(len(before), len(after)) == 1 else None)
 
 
 def noise_sd(run: RunAnalysis) -> float | None:
     """Standard deviation of one measurement, pooled over the states that were measured repeatedly."""
-    from loopscope.measures.uncertainty import pooled_sd
-
     return pooled_sd(repeats(run))
 
 

@@ -8,6 +8,7 @@
 | `diagnostics.shape`, `.build`, `.feedback` | how the loop behaves | D.1, D.2, D.3 |
 | `extras.*` | looking before committing, claims, what was left behind, saturation, jumps | not in it |
 | `noise_band`, `dip_confidence`, `depth_in_bands` | whether a dip is more than noise | not in it |
+| `confidence_of_dip`, `pooled_sd` | how sure one dip is; the noise of one measurement | not in it |
 | `avg_at_k`, `best_at_k`, `outcome`, `outcome_by_category` | final scores | 2.2, A |
 | `two_level`, `by_model_and_category`, `by_category` | from runs to models and categories | C.5 |
 | `resource`, `resource_by_category` | use per task, and totals | 2.3, B |
@@ -28,7 +29,15 @@ from loopscope.measures.feedback import C3, c3
 from loopscope.measures.flags import Flag
 from loopscope.measures.framing import C1, HORIZON, c1, c1_from_stored
 from loopscope.measures.highwater import high_water
-from loopscope.measures.noise import Confidence, depth_in_bands, dip_confidence, noise_band
+from loopscope.measures.noise import (
+    Confidence,
+    DipConfidence,
+    confidence_of_dip,
+    depth_in_bands,
+    dip_confidence,
+    noise_band,
+    pooled_sd,
+)
 from loopscope.measures.outcome import Outcome, avg_at_k, best_at_k, outcome, outcome_by_category
 from loopscope.measures.resources import Resource, resource, resource_by_category
 from loopscope.measures.stored import CleanedC2, clean_by_enumeration, clean_by_replay
@@ -43,6 +52,7 @@ __all__ = [
     "Checkpoint",
     "CleanedC2",
     "Confidence",
+    "DipConfidence",
     "Episode",
     "Flag",
     "Number",
@@ -61,6 +71,7 @@ __all__ = [
     "c3",
     "clean_by_enumeration",
     "clean_by_replay",
+    "confidence_of_dip",
     "depth_in_bands",
     "diagnostics",
     "dip_confidence",
@@ -73,6 +84,7 @@ __all__ = [
     "noise_band",
     "outcome",
     "outcome_by_category",
+    "pooled_sd",
     "resource",
     "resource_by_category",
     "two_level",

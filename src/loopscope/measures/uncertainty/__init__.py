@@ -18,6 +18,7 @@ Pure and seeded: the same numbers in, the same out. Floats here, unlike the meas
 are made of. `docs/statistics.md` has every formula with its source and what the intervals cover in simulation.
 """
 
+from loopscope.measures.noise import DipConfidence, confidence_of_dip, pooled_sd
 from loopscope.measures.uncertainty.cells import AVG, Estimator
 from loopscope.measures.uncertainty.components import Component, Components, components
 from loopscope.measures.uncertainty.differences import (
@@ -29,7 +30,7 @@ from loopscope.measures.uncertainty.differences import (
     differences,
     verdict,
 )
-from loopscope.measures.uncertainty.dips import DipConfidence, NoiseDips, confidence_of_dip, noise_dips, pooled_sd
+from loopscope.measures.uncertainty.dips import NoiseDips, noise_dips
 from loopscope.measures.uncertainty.interval import UNIT, Bounds, Interval, Method, Reading
 from loopscope.measures.uncertainty.levels import Settings, level_of
 from loopscope.measures.uncertainty.missing import (

@@ -1,16 +1,13 @@
-"""Dips that noise alone would make, and how sure one dip is."""
+"""Dips that noise alone would make; how sure one dip is says `loopscope.measures.noise`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
 from loopscope.measures.exact import EPS, Score, observed
-from loopscope.measures.noise import dip_confidence
-from loopscope.measures.uncertainty.distributions import normal_cdf
 from loopscope.measures.uncertainty.panel import Bools, Floats
 
 _EPS = float(EPS)
@@ -29,53 +26,6 @@ class NoiseDips:
     """expected / dips, at most 1: that share of the dips noise alone would make. None without a dip."""
     chance: float
     """Probability that noise alone makes as many dips or more; a p value for "it truly fell at least once"."""
-
-
-@dataclass(frozen=True)
-class DipConfidence:
-    """The chance that one more measurement of each side would show the dip again."""
-
-    value: float
-    method: Literal["pairs", "pooled noise"]
-    """`pairs`: the share of pairs of measurements that show it (`noise.dip_confidence`). `pooled noise`: a side was
-    measured once, and the noise of other states stands in."""
-    pairs: int
-
-
-def pooled_sd(groups: Iterable[Iterable[Score]]) -> float | None:
-    """Standard deviation of one measurement, a group being those of one state; None where none has two.
-
-    sqrt(sum of squares within groups / degrees of freedom).
-    """
-    squares, df = 0.0, 0
-    for group in groups:
-        values = np.array([float(value) for value in observed(group)])
-        if len(values) > 1:
-            squares += float(((values - values.mean()) ** 2).sum())
-            df += len(values) - 1
-    return (squares / df) ** 0.5 if df else None
-
-
-def confidence_of_dip(before: Iterable[Score], after: Iterable[Score], sd: float | None = None) -> DipConfidence | None:
-    """How sure a dip is, from the measurements of its two checkpoints and the noise `sd` of one measurement.
-
-    With two or more on each side the share of pairs (u, v) with v < u - eps. Else, the difference of two measurements
-    being normal with sd * sqrt(2): Phi((mean u - mean v - eps) / (sd sqrt 2)). None where a side has none, or where a
-    side has one and no noise is known: a single pair shows the dip, and nothing about it. ValueError for sd < 0.
-    """
-    u, v = observed(before), observed(after)
-    if sd is not None and not 0 <= sd < np.inf:
-        raise ValueError(f"a standard deviation is a finite number from 0 on, not {sd}")
-    found = dip_confidence(u, v)
-    if found is None:
-        return None
-    if min(len(u), len(v)) > 1:
-        return DipConfidence(float(found.share), "pairs", found.pairs)
-    if sd is None:
-        return None
-    margin = sum(u) / len(u) - sum(v) / len(v) - EPS
-    value = normal_cdf(float(margin) / (sd * 2**0.5)) if sd else float(margin > 0)
-    return DipConfidence(value, "pooled noise", found.pairs)
 
 
 def noise_dips(scores: Iterable[Score], sd: float, draws: int = 2000, seed: int = 0) -> NoiseDips:
