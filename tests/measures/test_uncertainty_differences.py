@@ -62,6 +62,30 @@ def test_shuffled_labels_agree_with_all_of_them() -> None:
     assert many.p == 1
 
 
+@pytest.mark.parametrize("long", [False, True])
+def test_tasks_of_several_shapes_are_shuffled_each_by_its_own_draws(long: bool) -> None:
+    rng = np.random.default_rng(3)
+    first, second = rng.random((5, 8)), rng.random((5, 8))
+    for task, (n, m) in enumerate([(2, 1), (3, 3), (8, 7) if long else (1, 4), (3, 3), (2, 1)]):
+        first[task, n:], second[task, : 8 - m] = np.nan, np.nan
+    total, statistic, draws = np.zeros(400), 0.0, np.random.default_rng(7)
+    for one, other in zip(first, second, strict=True):
+        one, other = one[~np.isnan(one)], other[~np.isnan(other)]
+        pool, n = np.concatenate([one, other]), len(one)
+        some = list(combinations(range(len(pool)), n))
+        if len(some) > 1000:
+            orders = np.argsort(draws.random((400, len(pool))), axis=1)
+        else:
+            listed = np.array([[*firsts, *(i for i in range(len(pool)) if i not in firsts)] for firsts in some])
+            orders = listed[draws.integers(0, len(listed), 400)]
+        total += pool[orders[:, :n]].mean(axis=1) - pool[orders[:, n:]].mean(axis=1)
+        statistic += one.mean() - other.mean()
+    for _ in range(2):  # the second time the draws are kept ones
+        found = label_shuffles(first, second, 400, 7)
+        assert found is not None
+        assert found.p == (int((np.abs(total) >= abs(statistic) - 1e-9).sum()) + 1) / 401
+
+
 def test_swapped_pairs_are_sign_flips_of_the_mean() -> None:
     rng = np.random.default_rng(2)
     first, second = rng.random((4, 3)), rng.random((4, 3))

@@ -94,6 +94,18 @@ def test_students_quantiles_from_tables(p: float, df: float, t: float) -> None:
     assert t_quantile(1 - p, df) == pytest.approx(-t, abs=1e-6)
 
 
+@settings(deadline=None)
+@given(st.floats(0.5, 0.9999), st.floats(0.2, 2000))
+def test_a_quantile_is_the_one_that_bisection_alone_finds(p: float, df: float) -> None:
+    low, high = 0.0, 1.0
+    while t_cdf(high, df) < p:
+        high *= 2
+    while high - low > 1e-12 * max(1.0, high):
+        middle = (low + high) / 2
+        low, high = (middle, high) if t_cdf(middle, df) < p else (low, middle)
+    assert t_quantile(p, df) == pytest.approx((low + high) / 2, rel=2e-12, abs=2e-12)
+
+
 def test_student_becomes_the_normal_and_a_coin_is_exact() -> None:
     assert t_cdf(1.96, 1e7) == normal_cdf(1.96)
     assert t_cdf(1.96, 9e5) == pytest.approx(normal_cdf(1.96), abs=1e-6)
@@ -104,6 +116,8 @@ def test_student_becomes_the_normal_and_a_coin_is_exact() -> None:
             t_quantile(wrong, 3)
     with pytest.raises(ValueError, match="above 0"):
         t_cdf(1, 0)
+    with pytest.raises(ValueError, match="above 0"):
+        t_quantile(0.9, 0)
 
 
 def test_fractional_degrees_of_freedom_by_summing_the_density() -> None:

@@ -28,12 +28,16 @@ def normal_quantile(p: float) -> float:
 
 def t_cdf(t: float, df: float) -> float:
     """P(T <= t) of Student's t with `df` > 0 degrees of freedom, fractions allowed (Abramowitz and Stegun 26.7.1)."""
-    if not df > 0:
-        raise ValueError(f"Student's t needs degrees of freedom above 0, not {df}")
+    _check_df(df)
     if df >= NORMAL_FROM:
         return normal_cdf(t)
     tail = 0.5 * _incomplete_beta(df / (df + t * t), df / 2, 0.5)
     return 1 - tail if t > 0 else tail
+
+
+def _check_df(df: float) -> None:
+    if not df > 0:
+        raise ValueError(f"Student's t needs degrees of freedom above 0, not {df}")
 
 
 @lru_cache(maxsize=4096)
@@ -41,6 +45,7 @@ def t_quantile(p: float, df: float) -> float:
     """The t with P(T <= t) = p, by bisection to 1e-12; ValueError unless 0 < p < 1 and df > 0."""
     if not 0 < p < 1:
         raise ValueError(f"a quantile needs a probability between 0 and 1, not {p}")
+    _check_df(df)
     if p < 0.5:
         return -t_quantile(1 - p, df)
     sure_low, sure_high = _close(p, df)
