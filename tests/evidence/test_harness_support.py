@@ -5,7 +5,10 @@ from __future__ import annotations
 import pytest
 from made_transcript import transcript
 
+from loopscope.evidence.annotated import seen_in_steps
 from loopscope.evidence.support import support
+from loopscope.models.annotation import StepAnnotation, StepKind, StepStatus
+from loopscope.transcripts.atif_steps import ToolStep
 from loopscope.transcripts.canonical import MAIN, Call, Mark, MarkKind, Result
 from loopscope.transcripts.tools import kind_of
 
@@ -16,6 +19,8 @@ PLANS = {
     "Kimi Code": ["TodoList", "SetTodoList"],
 }
 OTHERS = ["Bash", "exec_command", "Task", "spawn_agent", "TaskOutput", "TaskStop", "Read", "apply_patch"]
+
+STATUSES = {True: StepStatus.RUNTIME_FAILURE, False: StepStatus.OK}
 
 
 def call(number: int, tool: str, *, failed: bool = False, **arguments: str) -> Call:
@@ -44,6 +49,32 @@ def test_only_a_retry_of_the_same_tool_with_other_arguments_before_a_success_is_
         found = support(transcript((), more=[first, *after]))
         assert found.failed_then_changed == changed
         assert found.failed_calls == 1 + sum(one.result is not None and one.result.is_error is True for one in after)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "failed", "changed"),
+    [
+        ("a! a! b", 2, 2),
+        ("a! a b", 1, 0),
+        ("a! b! c! d", 3, 3),
+        ("a! a! a!", 3, 0),
+        ("a! b a", 1, 1),
+    ],
+)
+def test_a_built_in_agents_steps_are_counted_as_calls_of_a_log_are(pattern: str, failed: int, changed: int):
+    """A letter is a command, `!` a failure."""
+    words = pattern.split()
+    logged = support(
+        transcript(
+            (), more=[call(2 * at + 1, "bash", failed="!" in word, command=word[0]) for at, word in enumerate(words)]
+        )
+    )
+    steps = [
+        ToolStep(at, "bash", word[0], "", StepAnnotation(kind=StepKind.INSPECT, status=STATUSES["!" in word]))
+        for at, word in enumerate(words)
+    ]
+    for found in (logged, seen_in_steps(steps).support):
+        assert (found.failed_calls, found.failed_then_changed) == (failed, changed)
 
 
 def test_compactions_and_resumes_are_counted_by_their_marks():

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from decimal import Decimal, InvalidOperation
 
 from loopscope.evidence.events import CommitSeen, Seen
+from loopscope.evidence.shell.values import number
+from loopscope.evidence.support import failures
 from loopscope.models import BuildSeen, BuildStatus, EvaluationSeen, EvaluationStatus, HarnessSupport, Moment
 from loopscope.models.annotation import StepAnnotation, StepKind, StepStatus
 from loopscope.models.evaluator import Evaluator
@@ -87,7 +88,7 @@ def _evaluation(
     at: Moment, step: ToolStep, note: StepAnnotation, builds: bool | None, evaluator: Evaluator | None
 ) -> EvaluationSeen:
     failed = note.status is StepStatus.CODE_FAILURE
-    raw = _number(note.score)
+    raw = number(note.score) if note.score is not None else None
     reward = evaluator.score(raw) if evaluator is not None and raw is not None else None
     return EvaluationSeen(
         at=at,
@@ -103,14 +104,6 @@ def _evaluation(
         counted=not failed and note.status is not StepStatus.ENV_FAILURE,
         result_message=step.index if raw is not None else None,
     )
-
-
-def _number(text: str | None) -> Decimal | None:
-    try:
-        value = Decimal(text) if text is not None else None
-    except InvalidOperation:
-        return None
-    return value if value is not None and value.is_finite() else None
 
 
 def _building_commands(steps: Sequence[ToolStep]) -> dict[str, bool]:
@@ -134,16 +127,8 @@ def _building_commands(steps: Sequence[ToolStep]) -> dict[str, bool]:
 
 
 def _support(steps: Sequence[ToolStep]) -> HarnessSupport:
-    failed = changed = 0
-    open_failures: dict[str, str] = {}
-    for step in steps:
-        ok = step.annotation is None or step.annotation.status is StepStatus.OK
-        if step.tool in open_failures and open_failures[step.tool] != step.command:
-            changed += 1
-            del open_failures[step.tool]
-        if ok:
-            open_failures.clear()
-        else:
-            failed += 1
-            open_failures[step.tool] = step.command
+    failed, changed = failures(
+        (step.tool, {"command": step.command}, step.annotation is None or step.annotation.status is StepStatus.OK)
+        for step in steps
+    )
     return HarnessSupport(failed_calls=failed, failed_then_changed=changed)

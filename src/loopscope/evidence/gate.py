@@ -142,15 +142,19 @@ def _decide_one(
         return Decision(True, "its tree differs in what cannot be read; uncertain commits stay")
     artifacts = sorted(path for path in changed if not is_administrative(path, artifact))
     if artifacts:
-        return Decision(True, f"changes {_named(artifacts)}")
+        return Decision(True, f"changes {_paths(artifacts)}")
     if not reads_as_bookkeeping(commit.message):
         return Decision(
             True, "changes no artifact, but its message does not read as bookkeeping; ambiguous commits stay"
         )
-    what = f"only {_named(sorted(changed))} changed" if changed else "nothing changed"
+    what = f"only {_paths(sorted(changed))} changed" if changed else "nothing changed"
     return Decision(False, f"administrative: {what}, and the message reads as bookkeeping")
 
 
-def _named(paths: list[bytes]) -> str:
-    names = [path.decode("utf-8", "replace") for path in paths[:3]]
-    return ", ".join(names) + (f" and {len(paths) - 3} more" if len(paths) > 3 else "")
+def _paths(paths: Sequence[bytes]) -> str:
+    return named([path.decode("utf-8", "replace") for path in paths])
+
+
+def named(names: Sequence[str]) -> str:
+    """The first three of a list, and how many more there are."""
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")

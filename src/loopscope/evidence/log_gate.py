@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 
 from loopscope.evidence.events import CommitSeen, Segment
-from loopscope.evidence.gate import EPS, Decision, reads_as_bookkeeping
+from loopscope.evidence.gate import EPS, Decision, named, reads_as_bookkeeping
 
 
 def decide_log(commits: Sequence[CommitSeen], scores: Sequence[Decimal | None]) -> list[Decision]:
@@ -76,22 +76,18 @@ def _decide_one(
     bookkeeping = reads_as_bookkeeping(commit.message)
     if commit.state is None or previous.state is None:
         if part.records_staged and bookkeeping:
-            return Decision(False, f"administrative: only {_named(part.records)} was staged, and the message reads so")
+            return Decision(False, f"administrative: only {named(part.records)} was staged, and the message reads so")
         return Decision(True, "it is not known which state of the artifact it holds; uncertain commits stay")
     if commit.state != previous.state:
-        what = f" ({_named(part.files)})" if part.files else ""
+        what = f" ({named(part.files)})" if part.files else ""
         return Decision(True, f"the artifact differs from that of the commit before{what}")
     if part.uncertain:
         return Decision(True, f"{part.uncertain}; uncertain commits stay")
     if part.others:
-        return Decision(True, f"files besides the records were written ({_named(part.others)})")
+        return Decision(True, f"files besides the records were written ({named(part.others)})")
     if not bookkeeping:
         return Decision(
             True, "changes no artifact, but its message does not read as bookkeeping; ambiguous commits stay"
         )
-    what = f"only {_named(part.records)} was written" if part.records else "nothing was seen to be written"
+    what = f"only {named(part.records)} was written" if part.records else "nothing was seen to be written"
     return Decision(False, f"administrative: {what}, and the message reads as bookkeeping")
-
-
-def _named(paths: Sequence[str]) -> str:
-    return ", ".join(paths[:3]) + (f" and {len(paths) - 3} more" if len(paths) > 3 else "")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterator, Sequence
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 
 from loopscope.evidence.answers import Answers
 from loopscope.evidence.artifact.scope import ArtifactScope
@@ -14,6 +14,7 @@ from loopscope.evidence.shell.builds import Outcome
 from loopscope.evidence.shell.evaluations import EvaluationFinding
 from loopscope.evidence.shell.evaluations import EvaluationStatus as Found
 from loopscope.evidence.shell.rules import Role
+from loopscope.evidence.shell.values import number
 from loopscope.evidence.threads import Thread, state_name
 from loopscope.models import EvaluationSeen, EvaluationStatus, Moment
 from loopscope.models.evaluator import Evaluator
@@ -24,10 +25,7 @@ _EVALUATED = {
     Found.NO_RESULT: EvaluationStatus.NO_RESULT,
 }
 _INTERPRETED = frozenset([".py", ".sh", ".rb", ".js", ".pl", ".lua", ".r", ".R"])
-
-
 _SAVED = "what it saved is known by its own validation alone"
-
 _EVALUATED_TOO = f"{_SAVED}, and an evaluation of its state counts instead"
 
 
@@ -77,7 +75,8 @@ def thread_evaluations(
             # One candidate that was trained and then evaluated is one candidate, and worth what the evaluation says.
             counts = counts and state not in evaluated
             certain, reason = False, _SAVED if counts or not item.counts else _EVALUATED_TOO
-        raw = _numbers(item.values) if item.role is not Role.CHECK else ()
+        numbers = map(number, item.values) if item.role is not Role.CHECK else ()
+        raw = tuple(value for value in numbers if value is not None)
         yield EvaluationSeen(
             at=Moment(message=item.index, call=item.position, order=item.order, thread=thread.name),
             command=item.command,
@@ -106,18 +105,6 @@ def _measured(moment: StateOf | None, item: EvaluationFinding, shaken: int | Non
     if shaken is not None and item.position >= shaken:
         certain, reason = False, f"{reason}; a subagent had changed the artifact"
     return state_name(moment.state), certain, reason
-
-
-def _numbers(values: Sequence[str]) -> tuple[Decimal, ...]:
-    found = []
-    for text in values:
-        try:
-            value = Decimal(text)
-        except InvalidOperation:
-            continue
-        if value.is_finite():
-            found.append(value)
-    return tuple(found)
 
 
 def _rewards(

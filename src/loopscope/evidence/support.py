@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+
 import orjson
 
 from loopscope.evidence.artifact.edits import refused
@@ -15,7 +17,8 @@ def support(transcript: Transcript) -> HarnessSupport:
     """Counts over all threads."""
     failed = changed = 0
     for thread in transcript.threads:
-        one, two = _failures(transcript.calls_of(thread))
+        calls = transcript.calls_of(thread)
+        one, two = failures((call.tool, call.arguments, not did_fail(call)) for call in calls)
         failed, changed = failed + one, changed + two
     return HarnessSupport(
         plan_calls=sum(call.kind is ToolKind.PLAN for call in transcript.calls),
@@ -44,23 +47,27 @@ def did_fail(call: Call) -> bool:
     return call.kind in _EDITS and refused(call)
 
 
-def _failures(calls: tuple[Call, ...]) -> tuple[int, int]:
-    """(failed calls, those that the same tool was called again for with other arguments before any tool succeeded)."""
+def failures(calls: Iterable[tuple[str, Mapping[str, object], bool]]) -> tuple[int, int]:
+    """(failed calls, those that the same tool was called again for with other arguments before any tool succeeded).
+
+    Args:
+        calls: of one thread, in order: the tool, its arguments, whether it succeeded.
+    """
     failed = changed = 0
     waiting: dict[str, list[bytes]] = {}
-    for call in calls:
-        mine = waiting.get(call.tool)
+    for tool, arguments, succeeded in calls:
+        mine = waiting.get(tool)
         if mine:
-            given = _arguments(call)
+            given = _key(arguments)
             changed += sum(other != given for other in mine)
-            waiting[call.tool] = [other for other in mine if other == given]
-        if did_fail(call):
-            failed += 1
-            waiting.setdefault(call.tool, []).append(_arguments(call))
-        else:
+            waiting[tool] = [other for other in mine if other == given]
+        if succeeded:
             waiting.clear()
+        else:
+            failed += 1
+            waiting.setdefault(tool, []).append(_key(arguments))
     return failed, changed
 
 
-def _arguments(call: Call) -> bytes:
-    return orjson.dumps(dict(call.arguments), option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS, default=str)
+def _key(arguments: Mapping[str, object]) -> bytes:
+    return orjson.dumps(dict(arguments), option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS, default=str)

@@ -7,14 +7,12 @@ import posixpath
 from loopscope.evidence.artifact.products import outputs
 from loopscope.evidence.artifact.variants import in_words, told
 from loopscope.evidence.artifact.world import Snapshot, World, flagged
-from loopscope.evidence.shell.builds import UP_TO_DATE, BuildFinding, Outcome
+from loopscope.evidence.shell.builds import NOT_MADE, UP_TO_DATE, BuildFinding
 from loopscope.evidence.shell.calls import ShellCall
 from loopscope.evidence.shell.commands import SimpleCommand, resolve
 from loopscope.evidence.shell.evaluations import EvaluationFinding
 from loopscope.evidence.shell.rules import EvaluationRule, names_of
 
-FAILED = (Outcome.CODE_FAILURE, Outcome.ENVIRONMENT_FAILURE, Outcome.NOT_RUN)
-"""Outcomes of a build that leave what was there before."""
 _SCRIPTS = (".py", ".sh", ".js", ".rb", ".pl")
 
 Measured = tuple[Snapshot | None, bool, str]
@@ -50,7 +48,7 @@ def measured_state(
 def _built_and_run(world: World, shell: ShellCall, command: SimpleCommand, build: BuildFinding) -> Measured:
     flags, certain = told(shell, command, build, world)
     snapshot = flagged(world.snapshot(), flags)
-    if build.outcome in FAILED:
+    if build.outcome in NOT_MADE:
         return None, certain, "its build failed"
     if build.signature == UP_TO_DATE:
         made = [world.product(item) for item in outputs(shell, command, build)]

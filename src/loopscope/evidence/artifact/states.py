@@ -11,14 +11,14 @@ from loopscope.evidence.artifact.budget import Budget
 from loopscope.evidence.artifact.contents import derived, shown_whole
 from loopscope.evidence.artifact.edits import changes, patched_files, refused
 from loopscope.evidence.artifact.effects import effects
-from loopscope.evidence.artifact.measuring import FAILED, measured_file, measured_state
+from loopscope.evidence.artifact.measuring import measured_file, measured_state
 from loopscope.evidence.artifact.products import outputs
 from loopscope.evidence.artifact.repository import artifact_files, cover_all, restored
 from loopscope.evidence.artifact.scope import ArtifactScope
 from loopscope.evidence.artifact.timeline import Place, RawChange, RawState, Timeline, number
 from loopscope.evidence.artifact.variants import in_words, told
 from loopscope.evidence.artifact.world import Snapshot, World, flagged, snapshot_of
-from loopscope.evidence.shell.builds import UP_TO_DATE, BuildFinding, Outcome
+from loopscope.evidence.shell.builds import NOT_MADE, UP_TO_DATE, BuildFinding, Outcome
 from loopscope.evidence.shell.calls import ShellCall
 from loopscope.evidence.shell.commands import SimpleCommand, resolve
 from loopscope.evidence.shell.commit_types import CommitFinding
@@ -88,7 +88,7 @@ class _Tracker:
         self._builds = {(item.position, item.order): item for item in self.findings.builds}
         self._failed: dict[int, list[int]] = {}
         for build in self.findings.builds:
-            if build.outcome in FAILED:
+            if build.outcome in NOT_MADE:
                 self._failed.setdefault(build.position, []).append(build.order)
         self._evaluations = {(item.position, item.order): item for item in self.findings.evaluations}
         self._measured = [rule for rule in self.findings.rules if rule.measures and rule.made_by]
@@ -178,7 +178,7 @@ class _Tracker:
             build = next(
                 (item for order in range(command.order) if (item := self._builds.get((shell.position, order)))), None
             )
-            return build is None or build.outcome not in FAILED
+            return build is None or build.outcome not in NOT_MADE
         return False
 
     def _git(self, shell: ShellCall, command: SimpleCommand, git: GitCall) -> None:
@@ -249,7 +249,7 @@ class _Tracker:
     def _build(self, shell: ShellCall, command: SimpleCommand, build: BuildFinding) -> None:
         place, world = (shell.position, command.order), self.world
         present = world.snapshot()
-        failed = build.outcome in FAILED
+        failed = build.outcome in NOT_MADE
         flags, known = told(shell, command, build, world)
         state = flagged(present, flags)
         certain = known and build.outcome is not Outcome.NOT_RUN

@@ -22,6 +22,12 @@ _ABSENT = re.compile(r": line \d+: \S+/\S+: No such file or directory$", re.MULT
 _MAKE_FAILED = re.compile(r"^make(?:\[\d+\])?: \*\*\* \[.*\] Error [12]\b", re.MULTILINE)
 _HIDING = frozenset(["wc", "true", "sort", "uniq", "cut", "md5sum", "xargs"])
 """Programs behind a pipe that leave nothing of an error to be seen."""
+_UNDEFINED = re.compile(r"\.go:\d+(?::\d+)?: undefined: |^too many errors$")
+LEFT_OUT = "files left out"
+"""Signature of builds of single files that miss what the others of their package hold."""
+UP_TO_DATE = "up to date"
+"""Signature of builds that found nothing to do: what was built before is still there."""
+_KINDS = ("code", "environment", "runtime", "success")
 _ERRORS_WANTED = re.compile(r"err|fail|fatal|warn|\.\*|\^", re.IGNORECASE)
 
 
@@ -34,6 +40,11 @@ class Outcome(StrEnum):
     UNKNOWN = "unknown"
     NOT_RUN = "not run"
     """A command before it failed, so that the shell never came to it."""
+
+
+_FAILED = (Outcome.CODE_FAILURE, Outcome.ENVIRONMENT_FAILURE)
+NOT_MADE = (*_FAILED, Outcome.NOT_RUN)
+"""Outcomes that leave what was there before, and stop what hangs on the build."""
 
 
 @value_type
@@ -89,41 +100,59 @@ def _of_call(
     for command, tool in builds:
         scratch = _is_scratch(tool, scope)
         if stopped is not None and hangs_on(shell.script.commands, stopped, command):
-            outcome, reason, runtime, name = Outcome.NOT_RUN, "a build before it failed", False, None
+            judged = _Judgement(Outcome.NOT_RUN, "a build before it failed")
         elif unreached := shell.unreached(command):
-            outcome, reason, runtime, name = Outcome.NOT_RUN, unreached, False, None
+            judged = _Judgement(Outcome.NOT_RUN, unreached)
         else:
             left = [] if tool.family in spent else [line for line in lines if line.of(tool.family)]
             seen = told.get(command.order, left)
             again = next((item for item in found if _same_sources(item.tool, tool) and item.outcome in _FAILED), None)
-            outcome, reason, runtime, name = _judge(shell, command, tool, seen, set() if told else spent)
-            if again is not None and outcome is Outcome.UNKNOWN:
-                outcome, reason, name = again.outcome, "the same sources had just failed to build", again.signature
-        if outcome in _FAILED:
+            judged = _judge(shell, command, tool, seen, set() if told else spent)
+            if again is not None and judged.outcome is Outcome.UNKNOWN:
+                judged = _Judgement(
+                    again.outcome, "the same sources had just failed to build", signature=again.signature
+                )
+        if judged.outcome in _FAILED:
             stopped = command
             spent.add(tool.family)
-            if outcome is Outcome.CODE_FAILURE and not scratch and _left_out(command, tool, seen):
-                outcome, reason, name = Outcome.ENVIRONMENT_FAILURE, "it was given some files of a package", LEFT_OUT
-            scratch = scratch or (outcome is Outcome.CODE_FAILURE and _elsewhere(shell, command, lines, scope))
-        found.append(
-            BuildFinding(
-                shell.index, shell.position, command.order, tool, outcome, reason, scratch, runtime, command.file, name
-            )
-        )
+            if judged.outcome is Outcome.CODE_FAILURE and not scratch and _left_out(command, tool, seen):
+                judged = _Judgement(
+                    Outcome.ENVIRONMENT_FAILURE, "it was given some files of a package", signature=LEFT_OUT
+                )
+            scratch = scratch or (judged.outcome is Outcome.CODE_FAILURE and _elsewhere(shell, command, lines, scope))
+        found.append(_finding(shell, command, tool, judged, scratch=scratch))
     return found
 
 
-LEFT_OUT = "files left out"
-"""Signature of builds of single files that miss what the others of their package hold."""
-_UNDEFINED = re.compile(r"\.go:\d+(?::\d+)?: undefined: |^too many errors$")
-_FAILED = (Outcome.CODE_FAILURE, Outcome.ENVIRONMENT_FAILURE)
+def _finding(
+    shell: ShellCall, command: SimpleCommand, tool: BuildTool, judged: _Judgement, *, scratch: bool
+) -> BuildFinding:
+    return BuildFinding(
+        index=shell.index,
+        position=shell.position,
+        order=command.order,
+        tool=tool,
+        outcome=judged.outcome,
+        reason=judged.reason,
+        scratch=scratch,
+        runtime_failure=judged.runtime_failure,
+        file=command.file,
+        signature=judged.signature,
+    )
 
 
 def _same_sources(left: BuildTool, right: BuildTool) -> bool:
     return left.family == right.family and left.directory == right.directory and not left.sources and not right.sources
 
 
-_Judgement = tuple[Outcome, str, bool, str | None]
+@value_type
+class _Judgement:
+    """How a build ended, and what shows it."""
+
+    outcome: Outcome
+    reason: str
+    runtime_failure: bool = False
+    signature: str | None = None
 
 
 def _judge(
@@ -131,55 +160,47 @@ def _judge(
 ) -> _Judgement:
     """How a build ended, by the signatures that its output shows, then by the exit code."""
     if not shell.outputs:
-        return Outcome.UNKNOWN, "the call has no result", False, None
+        return _Judgement(Outcome.UNKNOWN, "the call has no result")
     by_kind = {kind: [line for line in lines if line.signature.kind == kind] for kind in _KINDS}
     environment, code = by_kind["environment"], by_kind["code"]
     if environment and not _real(code):
         first = environment[0]
-        return Outcome.ENVIRONMENT_FAILURE, f"its output shows: {first.text}", False, first.signature.name
+        return _Judgement(
+            Outcome.ENVIRONMENT_FAILURE, f"its output shows: {first.text}", signature=first.signature.name
+        )
     if code:
         first = code[0]
-        return Outcome.CODE_FAILURE, f"its output shows: {first.text}", False, first.signature.name
+        return _Judgement(Outcome.CODE_FAILURE, f"its output shows: {first.text}", signature=first.signature.name)
     if tool.family in spent:
-        return Outcome.UNKNOWN, "another build of the call failed, and the output does not tell them apart", False, None
+        return _Judgement(Outcome.UNKNOWN, "another build of the call failed, and the output does not tell them apart")
     if tool.family == "make" and not tool.runs and ": *** [" in shell.text and _MAKE_FAILED.search(shell.text):
-        return Outcome.CODE_FAILURE, "make says that a recipe failed", False, "make recipe"
+        return _Judgement(Outcome.CODE_FAILURE, "make says that a recipe failed", signature="make recipe")
     ran = bool(by_kind["runtime"]) and tool.runs
     if by_kind["success"]:
         text = by_kind["success"][0]
         if text.signature.name == "cargo finished" and not _compiled(shell, command):
-            return Outcome.SUCCEEDED, f"its output shows: {text.text}, and that nothing was compiled", ran, UP_TO_DATE
-        return Outcome.SUCCEEDED, f"its output shows: {text.text}", ran, text.signature.name
+            reason = f"its output shows: {text.text}, and that nothing was compiled"
+            return _Judgement(Outcome.SUCCEEDED, reason, ran, UP_TO_DATE)
+        return _Judgement(Outcome.SUCCEEDED, f"its output shows: {text.text}", ran, text.signature.name)
     if shell.succeeded and _decides(shell, command):
-        return Outcome.SUCCEEDED, "the call succeeded, which hangs on it", ran, None
+        return _Judgement(Outcome.SUCCEEDED, "the call succeeded, which hangs on it", ran)
     if shell.killed or (shell.call.background and len(shell.outputs) < 2):
-        return Outcome.UNKNOWN, "the call was killed, or went on in the background", False, None
+        return _Judgement(Outcome.UNKNOWN, "the call was killed, or went on in the background")
     if tool.family == "make" and ": No such file or directory" in shell.text and _ABSENT.search(shell.text):
-        return Outcome.UNKNOWN, "the program that it should have built is not there", False, None
+        return _Judgement(Outcome.UNKNOWN, "the program that it should have built is not there")
     hidden = _hidden(shell, command)
     if hidden:
-        return Outcome.UNKNOWN, f"its output is not shown ({hidden})", False, None
+        return _Judgement(Outcome.UNKNOWN, f"its output is not shown ({hidden})")
     if shell.succeeded is False and not tool.runs and _is_last(shell, command):
-        return Outcome.UNKNOWN, f"exit code {shell.exit_code}, and no error that is known", False, None
-    return (
-        Outcome.SUCCEEDED,
-        "nothing in its output says that it failed",
-        ran or _failed_run(shell, command, tool),
-        None,
-    )
-
-
-UP_TO_DATE = "up to date"
-"""Signature of builds that found nothing to do: what was built before is still there."""
+        return _Judgement(Outcome.UNKNOWN, f"exit code {shell.exit_code}, and no error that is known")
+    ran = ran or _failed_run(shell, command, tool)
+    return _Judgement(Outcome.SUCCEEDED, "nothing in its output says that it failed", ran)
 
 
 def _compiled(shell: ShellCall, command: SimpleCommand) -> bool:
     """Whether cargo compiled anything, which it says; where what it says is not all shown, it may have."""
     whole = command.pipe is None and not command.redirects and shell.call.result is not None
     return "Compiling " in shell.text or not whole or (shell.call.result is not None and shell.call.result.cut)
-
-
-_KINDS = ("code", "environment", "runtime", "success")
 
 
 def _real(code: list[Match]) -> bool:

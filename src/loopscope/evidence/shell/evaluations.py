@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from enum import StrEnum
 
 from loopscope.evidence.artifact.scope import ArtifactScope
-from loopscope.evidence.shell.builds import BuildFinding, Outcome
+from loopscope.evidence.shell.builds import NOT_MADE, BuildFinding
 from loopscope.evidence.shell.calls import ShellCall
 from loopscope.evidence.shell.commands import SimpleCommand
 from loopscope.evidence.shell.reached import hangs_on, last_chain
@@ -96,7 +96,7 @@ def find_evaluations(
     """
     failed: dict[int, list[BuildFinding]] = {}
     for item in builds:
-        if item.outcome in _STOPPING:
+        if item.outcome in NOT_MADE:
             failed.setdefault(item.position, []).append(item)
     found: list[EvaluationFinding] = []
     by_name: dict[str, list[EvaluationRule]] = {}
@@ -109,9 +109,6 @@ def find_evaluations(
         if chosen:
             found += _of_call(shell, chosen, [build.order for build in failed.get(shell.position, ())], scope)
     return found
-
-
-_STOPPING = (Outcome.CODE_FAILURE, Outcome.ENVIRONMENT_FAILURE, Outcome.NOT_RUN)
 
 
 def _rule_for(

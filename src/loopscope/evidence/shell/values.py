@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from decimal import Decimal, InvalidOperation
 
 from loopscope.evidence.shell.calls import Output, ShellCall
 from loopscope.evidence.shell.commands import SimpleCommand
@@ -187,3 +188,12 @@ def _silent(command: SimpleCommand) -> bool:
         item.operator in (">", "&>", ">|") and item.descriptor in (None, 1) and item.target.text == "/dev/null"
         for item in command.redirects
     )
+
+
+def number(text: str) -> Decimal | None:
+    """A value that was printed as a number; None for what is none, and for what is not finite."""
+    try:
+        value = Decimal(text)
+    except InvalidOperation:
+        return None
+    return value if value.is_finite() else None
