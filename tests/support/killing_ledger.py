@@ -77,9 +77,10 @@ def litter(path: str) -> list[str]:
 
 
 def tables(path: str) -> dict[str, str]:
-    """Hash of each file that analysis wrote."""
+    """Hash of each table, and of what says what they are about; what they were made from holds times of day."""
     folder = Path(path, "tables")
-    return {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in sorted(folder.glob("[!.]*"))}
+    files = [file for file in sorted(folder.glob("[!.]*")) if file.name != "made_from.json"]
+    return {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
 
 
 def remove(path: str) -> bool:

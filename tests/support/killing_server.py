@@ -48,6 +48,7 @@ _MODULES = (
     "dirhash",
     "dulwich.trailers",
     "dulwich.worktree",
+    "loopscope.analysis.tables",
     "loopscope.cli.summary",
     "loopscope.models.standing",
     "numpy.ma",
