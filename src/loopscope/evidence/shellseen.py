@@ -25,6 +25,8 @@ from loopscope.models import BuildSeen, BuildStatus, EvaluationSeen, Moment
 from loopscope.models.evaluator import Evaluator
 from loopscope.transcripts.canonical import MAIN, NoteKind, Transcript
 
+_SHOWN = 80
+"""Characters of a command that a warning shows."""
 _BUILDS = {
     Outcome.SUCCEEDED: BuildStatus.SUCCEEDED,
     Outcome.CODE_FAILURE: BuildStatus.CODE_FAILURE,
@@ -115,10 +117,6 @@ def _unfitted_warning(runs: Sequence[UnfittedRun]) -> Iterator[str]:
             f"looks like an evaluation, fits no rule: {shown}{more}; if they evaluate the solution, add a rule to the "
             "task's evaluator file (docs/evaluators.md)"
         )
-
-
-_SHOWN = 80
-"""Characters of a command that a warning shows."""
 
 
 def _scope(transcript: Transcript, editable: Sequence[str]) -> ArtifactScope:

@@ -36,7 +36,7 @@ def find_unfitted(
     evaluated = {item.position for item in evaluations}
     built = {(item.position, item.order): item for item in builds}
     programs = _Programs(rules)
-    found: list[EvaluationFinding] = []
+    unfitted: list[EvaluationFinding] = []
     for shell in shells:
         for command in shell.script.commands:
             place = (shell.position, command.order)
@@ -50,8 +50,8 @@ def find_unfitted(
             else:
                 looks = programs.runs(command)
             if looks and not PROFILERS.intersection(command.wrappers):
-                found.append(unfitted_run(shell, command))
-    return found
+                unfitted.append(unfitted_run(shell, command))
+    return unfitted
 
 
 class _Programs:
@@ -94,8 +94,10 @@ class _Programs:
         if "/" not in word or not (self._files or self._places):
             return False
         path = command.path(word)
-        if path is None or path in self._files:
-            return path is not None
+        if path is None:
+            return False
+        if path in self._files:
+            return True
         return not posixpath.splitext(path)[1] and any(place in self._places for place in _around(path))
 
 

@@ -21,6 +21,13 @@ _MADE = re.compile(r"^\[([^\]\n]{1,200}?) ([0-9a-f]{7,40})\] ?(.*)$", re.MULTILI
 """What git prints when it has committed: `[branch (root-commit) hash] subject`."""
 _COMMITTING = frozenset(["commit", "revert", "cherry-pick", "merge", "am"])
 _SHOWING = frozenset(["cat", "tail", "head", "grep", "sed", "awk", "less", "echo", "printf", "git"])
+_BY_CAUSE = {
+    StopCause.FAILED: None,
+    StopCause.KILLED: CommitFailure.KILLED,
+    StopCause.UNREAD: CommitFailure.SYNTAX,
+}
+_NO_OPTIONS = CommitOptions(message=None, literal=False, amend=False, quiet=False, dry=False)
+"""Of other verbs than `commit`."""
 
 
 def find_commits(shells: Sequence[ShellCall]) -> list[CommitFinding]:
@@ -76,14 +83,6 @@ def _invocations(shell: ShellCall) -> list[tuple[SimpleCommand, GitCall, CommitO
         if not options.dry:
             result.append((command, git, options))
     return result
-
-
-_BY_CAUSE = {
-    StopCause.FAILED: None,
-    StopCause.KILLED: CommitFailure.KILLED,
-    StopCause.UNREAD: CommitFailure.SYNTAX,
-}
-_NO_OPTIONS = CommitOptions(None, False, False, False, False)
 
 
 def _of_call(shell: ShellCall, shown: Sequence[Shown]) -> tuple[list[CommitFinding], list[Shown]]:
@@ -191,7 +190,15 @@ def _unread(shell: ShellCall, shown: Sequence[Shown], known: set[str]) -> list[C
         if line.hash[:7] not in known:
             known.add(line.hash[:7])
             base = CommitFinding(
-                shell.index, shell.position, -1, "commit", True, Confirmation.OUTPUT, "", None, line.subject
+                index=shell.index,
+                position=shell.position,
+                order=-1,
+                verb="commit",
+                happened=True,
+                confirmation=Confirmation.OUTPUT,
+                reason="",
+                directory=None,
+                subject=line.subject,
             )
             found.append(replace(_confirmed(base, line), reason="only the output shows it; a script committed"))
     return found
