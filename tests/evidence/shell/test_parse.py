@@ -111,6 +111,27 @@ def test_surroundings() -> None:
     assert y.pipe is not None
 
 
+@pytest.mark.parametrize(
+    ("text", "pipes"),
+    [
+        # (pipeline, position, whether it is the last) of each command; tree-sitter hangs the lists under the pipe.
+        ("a | b | c && d", [(1, 0, False), (1, 1, False), (1, 2, True), None]),
+        ("a | b | c && d > f || e", [(1, 0, False), (1, 1, False), (1, 2, True), None, None]),
+        ("a | b | c && d | e; f", [(1, 0, False), (1, 1, False), (1, 2, True), (2, 0, False), (2, 1, True), None]),
+        ("a | b | c <<X && d\n1\nX", [(1, 0, False), (1, 1, False), (1, 2, True), None]),
+        ("a | b | $V && d", [(1, 0, False), (1, 1, False), (1, 2, True), None]),
+        ("a | b | (c && d) && e", [(1, 0, False), (1, 1, False), (1, 2, True), (1, 2, True), None]),
+    ],
+)
+def test_what_follows_a_pipeline_is_no_part_of_it(text: str, pipes: list[tuple[int, int, bool] | None]) -> None:
+    found = [item.pipe for item in parse(text).commands]
+    assert [pipe and (pipe.number, pipe.position, pipe.last) for pipe in found] == pipes
+
+
+def test_a_directory_is_changed_behind_a_pipeline_and_not_within() -> None:
+    assert [item.cwd for item in parse("a | b | cd $V && cd y && p").commands] == [".", ".", ".", ".", "y"]
+
+
 def test_what_is_broken_is_read_as_far_as_it_goes() -> None:
     script = parse("make && git commit -m 'unclosed\nls")
     assert script.broken

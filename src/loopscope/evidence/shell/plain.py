@@ -52,7 +52,7 @@ def plain_commands(text: str) -> list[PlainCommand] | None:
         return None
     found: list[PlainCommand] = []
     at = _end_of_space(text, 0)
-    joined, pipes, longest = "", 0, 0
+    joined = ""
     while at < len(text):
         piece = _PIECE.match(text, at)
         if piece is None:
@@ -63,12 +63,8 @@ def plain_commands(text: str) -> list[PlainCommand] | None:
             return None
         found.append(PlainCommand(words, command, joined, _redirects(redirects) if redirects else ()))
         at, joined = piece.end(), end
-        pipes += end == "|"
-        longest = max(longest, pipes)
         if end in (";", "\n"):
-            at, joined, pipes = _end_of_space(text, at), ";", 0
-    if longest > 1 and any(command.joined not in ("", "|") for command in found):
-        return None  # beside other commands, long pipelines are not always to the parser what they are to the shell
+            at, joined = _end_of_space(text, at), ";"
     return found if found and joined in ("", ";") else None
 
 

@@ -71,14 +71,27 @@ class Walk(CommandReader):
                 self._where = before
         return found
 
-    def _statement(self, node: Node) -> list[Draft]:
-        """Read a statement. Returns the commands to which a redirection or pipe behind it would apply."""
+    def _statement(self, node: Node, before: list[Draft] | None = None) -> list[Draft]:
+        """Read a statement. Returns the commands to which a redirection or pipe behind it would apply.
+
+        `before`: the commands from which a pipe leads into it. Of a list it leads into the first command alone.
+        """
         if self._depth > MAX_DEPTH or self._allowance.commands <= 0:
             self.broken = True
             return []
         self._depth += 1
         try:
-            return self._dispatch(node)
+            if node.type == "list":
+                return self._list(node, before)
+            if node.type == "pipeline":
+                return self._pipe(before, node)
+            if node.type == "redirected_statement":
+                return self._redirected(node, before)
+            at = len(self._drafts)
+            found = self._dispatch(node)
+            if before is not None:
+                self._link(before, self._drafts[at:])
+            return found
         finally:
             self._depth -= 1
 
@@ -86,12 +99,6 @@ class Walk(CommandReader):
         kind = node.type
         if kind == "command":
             return self._command(node)
-        if kind == "list":
-            return self._list(node)
-        if kind == "pipeline":
-            return self._pipe(None, node)
-        if kind == "redirected_statement":
-            return self._redirected(node)
         if kind in ("variable_assignment", "variable_assignments", "declaration_command", "unset_command"):
             return self._assign(node)
         if kind == "subshell":
@@ -161,15 +168,18 @@ class Walk(CommandReader):
             draft.loop_begin = begin if draft.loop_begin is None else draft.loop_begin
         return made
 
-    def _list(self, node: Node) -> list[Draft]:
+    def _list(self, node: Node, before: list[Draft] | None) -> list[Draft]:
         tail: list[Draft] = []
         operator = ""
         for child in node.children:
             if not child.is_named:
                 operator = child.type
                 continue
-            at = len(self._drafts)
-            tail = self._statement(child)
+            at, where = len(self._drafts), self._where
+            tail = self._statement(child, before)
+            if before is not None and not _is_list(child):
+                self._where = where
+            before = None
             if operator and at < len(self._drafts):
                 self._drafts[at].joined = operator
         return tail
@@ -179,11 +189,8 @@ class Walk(CommandReader):
         parts = [child for child in node.children if child.is_named]
         tail = before
         for part in parts:
-            at, where = len(self._drafts), self._where
-            new = self._statement(part)
-            if tail is not None:
-                self._link(tail, self._drafts[at:])
-            tail = new
+            where = self._where
+            tail = self._statement(part, tail)
             if not _is_list(part):
                 self._where = where
         return tail or []
@@ -201,9 +208,14 @@ class Walk(CommandReader):
         if right:
             right[0].joined = "|"
 
-    def _redirected(self, node: Node) -> list[Draft]:
+    def _redirected(self, node: Node, before: list[Draft] | None) -> list[Draft]:
         body = node.child_by_field_name("body")
-        found = self._statement(body) if body is not None else [self._draft([], self._reader.source(node))]
+        if body is not None:
+            found = self._statement(body, before)
+        else:
+            found = [self._draft([], self._reader.source(node))]
+            if before is not None:
+                self._link(before, found)
         end = node.start_byte
         for child in node.children:
             if child.type.endswith("_redirect"):
