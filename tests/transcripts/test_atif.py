@@ -118,6 +118,13 @@ def test_embedded_subagents_and_those_in_files_beside(tmp_path: Path) -> None:
     assert transcript.notes_of(NoteKind.DANGLING)
 
 
+@pytest.mark.parametrize("reference", [{"session_id": "zz"}, {"trajectory_path": "not-here.json"}])
+def test_a_subagent_that_is_not_here_leaves_usage_partial(tmp_path: Path, reference: Json) -> None:
+    results = [{"source_call_id": "a", "content": "x", "subagent_trajectory_ref": [reference]}]
+    usage = read(tmp_path, document(step(1, observation={"results": results}, metrics=counted(9, 1)))).usage
+    assert (usage.completeness, usage.missing) == (Completeness.PARTIAL, ("1 subagents",))
+
+
 def test_continuations_go_on_in_the_same_thread_and_end(tmp_path: Path) -> None:
     again = document(step(1, **called("second", "y")), continued_trajectory_ref="trajectory.json")
     (tmp_path / "next.json").write_text(json.dumps(again))

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import pytest
 from log_seeds import lines
 
-from loopscope.transcripts import formats
+from loopscope.transcripts import claude_session, formats
 from loopscope.transcripts.canonical import (
     MAIN,
     Completeness,
@@ -19,6 +21,7 @@ from loopscope.transcripts.canonical import (
     ToolKind,
     Transcript,
 )
+from loopscope.transcripts.glimpse import Glimpse
 
 Json = Any
 
@@ -212,6 +215,36 @@ def test_a_long_first_prompt_hides_no_format(tmp_path: Path) -> None:
     log = Log().line("user", {"content": "x" * 150_000}).response("m1", block("So."), 3)
     log.read(tmp_path)
     assert formats.detect(tmp_path / "s.jsonl") == "claude-code"
+
+
+def test_a_response_without_counts_leaves_usage_partial(tmp_path: Path) -> None:
+    log = Log().response("m1", use(command="ls"), 3)
+    log.line("assistant", {"id": "m1", "model": "m", "content": [block("More of it.")]})
+    assert log.read(tmp_path).usage.completeness is Completeness.COMPLETE
+    log.line("assistant", {"id": "m2", "model": "m", "content": [block("So.")]})
+    log.line("assistant", {"id": "m3", "model": "<synthetic>", "content": [block("API Error")]})
+    usage = log.read(tmp_path).usage
+    assert (usage.completeness, usage.missing) == (Completeness.PARTIAL, ("1 responses without counts",))
+
+
+def test_subagents_beside_many_sessions_are_looked_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(30):
+        for name, side in ((f"{number}", False), (f"agent-{number}", True)):
+            log = Log().line("user", {"content": "A"}, isSidechain=side, sessionId=f"s{number}", uuid=name)
+            (tmp_path / f"{name}.jsonl").write_bytes(lines(*log.lines))
+    opened = Counter[str]()
+
+    class Counted(Glimpse):
+        def __init__(self, path: Path) -> None:
+            opened[path.name] += 1
+            super().__init__(path)
+
+    monkeypatch.setattr(claude_session, "Glimpse", Counted)
+    found = list(claude_session.read(tmp_path))
+    assert [transcript.source.files for transcript in found] == [
+        {MAIN: f"{number}.jsonl", str(number): f"agent-{number}.jsonl"} for number in sorted(map(str, range(30)))
+    ]
+    assert max(count for name, count in opened.items() if name.startswith("agent-")) == 1
 
 
 def test_an_interruption_is_marked(tmp_path: Path) -> None:

@@ -8,12 +8,14 @@ from typing import Any
 
 from log_seeds import lines
 
+from loopscope.evidence.subagents import anchors
 from loopscope.transcripts import formats
 from loopscope.transcripts.canonical import MAIN, Completeness, MarkKind, MessageKind, NoteKind, Role, Transcript
 
 Json = Any
 PARENT = "01a00000-0000-7000-8000-000000000000"
 CHILD = "01a00000-2000-7000-8000-000000000000"
+OTHER_CHILD = "01a00000-2100-7000-8000-000000000000"
 OLD_TURN = "01a00000-1000-7000-8000-000000000000"
 NEW_TURN = "01a00000-3000-7000-8000-000000000000"
 
@@ -125,6 +127,28 @@ def test_a_subagent_that_is_not_here_leaves_usage_partial(tmp_path: Path) -> Non
     [transcript] = read(tmp_path, a=[meta(), *spawn, tokens(70, 4)])
     assert transcript.usage.completeness is Completeness.PARTIAL
     assert [mark.text for mark in transcript.marks_of(MarkKind.SUBAGENT_START)] == [CHILD]
+
+
+def test_agents_that_are_started_at_once_are_told_apart_by_their_calls(tmp_path: Path) -> None:
+    calls = [call("c1", "spawn_agent", message="A"), call("c2", "spawn_agent", message="B")]
+    answers = [output("c1", json.dumps({"agent_id": CHILD})), output("c2", json.dumps({"agent_id": OTHER_CHILD}))]
+    children = {name: [meta(name, PARENT), tokens(1, 1), call("x", cmd="make")] for name in (CHILD, OTHER_CHILD)}
+    [transcript] = read(tmp_path, a=[meta(), *calls, *answers, tokens(70, 4)], **children)
+    assert [(mark.index, mark.text) for mark in transcript.marks_of(MarkKind.SUBAGENT_START)] == [
+        (1, CHILD),
+        (2, OTHER_CHILD),
+    ]
+    assert anchors(transcript, []) == {CHILD: 0, OTHER_CHILD: 1}
+    assert transcript.usage.completeness is Completeness.COMPLETE
+
+
+def test_a_subagent_of_a_subagent_that_is_not_here_leaves_usage_partial(tmp_path: Path) -> None:
+    def spawn(child: str) -> list[Json]:
+        return [call("c1", "spawn_agent", message="A"), output("c1", json.dumps({"agent_id": child}))]
+
+    child = [meta(CHILD, PARENT), *spawn(OTHER_CHILD), tokens(7, 4)]
+    [transcript] = read(tmp_path, a=[meta(), *spawn(CHILD), tokens(70, 4)], b=child)
+    assert (transcript.usage.completeness, transcript.usage.missing) == (Completeness.PARTIAL, ("1 subagents",))
 
 
 def test_sessions_that_name_each_other_as_parents_end(tmp_path: Path) -> None:

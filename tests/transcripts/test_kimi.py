@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
 from log_seeds import lines
 
+from loopscope.imports import Options, import_logs
 from loopscope.transcripts import formats
-from loopscope.transcripts.canonical import MAIN, MarkKind, NoteKind, Transcript
+from loopscope.transcripts.canonical import MAIN, Completeness, MarkKind, NoteKind, Transcript
 
 Json = Any
 
@@ -90,6 +92,27 @@ def test_exit_codes_and_subagents(tmp_path: Path) -> None:
     # The same call id in two threads is two calls.
     [listing] = transcript.calls_of("agent-0")
     assert listing.result is None
+
+
+@pytest.mark.parametrize("given", ["agents/main/wire.jsonl", "agents/agent-0/wire.jsonl"])
+def test_one_agents_log_stands_for_the_whole_session(tmp_path: Path, given: str) -> None:
+    session = tmp_path / "session_0123456789"
+    whole = read(session, request("k2"), record(10, 1), **{"agent-0": [request("k2"), record(5, 2)]})
+    [found] = formats.read(session / given)
+    assert found == whole
+    assert (found.source.session_ids, found.usage.total.output) == (("session_0123456789",), 3)
+    study = tmp_path / "study"
+    imported = [import_logs([path], study, Options(task="t")) for path in (session, session / given)]
+    assert [report.new for report in imported] == [1, 0]
+
+
+def test_a_log_outside_of_a_session_is_read_by_itself(tmp_path: Path) -> None:
+    agent = event("tool.call", toolCallId="c", name="Agent", args={})
+    answer = event("tool.result", toolCallId="c", result={"output": "agent_id: agent-0\nok"})
+    path = tmp_path / "wire.jsonl"
+    path.write_bytes(lines({"type": "metadata", "protocol_version": "1.4"}, agent, answer, record(10, 1)))
+    [found] = formats.read(path)
+    assert (found.usage.completeness, found.usage.missing) == (Completeness.PARTIAL, ("1 subagents",))
 
 
 def test_background_commands(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import tempfile
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 from log_seeds import OPENCODE_RESPONSE, OPENCODE_TOOL, opencode_database
 
-from loopscope.transcripts import formats
+from loopscope.transcripts import formats, opencode_db
 from loopscope.transcripts.canonical import MAIN, Completeness, MarkKind, NoteKind, Transcript
 from loopscope.transcripts.errors import TranscriptError
 
@@ -87,11 +88,37 @@ def test_children_are_threads_and_not_transcripts(tmp_path: Path) -> None:
 
 def test_sessions_that_are_each_others_parent_are_still_read(tmp_path: Path) -> None:
     def rows(connection: sqlite3.Connection) -> None:
-        connection.execute("insert into session values ('s', 't', '/', '1', 1), ('t', 's', '/', '1', 2)")
-        connection.execute("insert into message values ('m', 's', 1, ?)", (json.dumps(OPENCODE_RESPONSE),))
+        connection.execute(
+            "insert into session values ('r', null, '/', '1', 1), ('s', 't', '/', '1', 2), ('t', 's', '/', '1', 3),"
+            " ('u', 'u', '/', '1', 4), ('v', 'r', '/', '1', 5)"
+        )
+        for name in "rstuv":
+            message = json.dumps(OPENCODE_RESPONSE)
+            connection.execute("insert into message values (?, ?, 1, ?)", (f"m{name}", name, message))
 
     transcripts = list(formats.read(database(tmp_path, rows)))
-    assert transcripts and transcripts[0].usage.total.output == 4
+    assert [found.source.session_ids for found in transcripts] == [("r", "v"), ("s",), ("t",), ("u",)]
+    assert [len(found.usage.entries) for found in transcripts] == [2, 1, 1, 1]
+    assert [len(found.notes_of(NoteKind.DANGLING)) for found in transcripts] == [0, 1, 1, 1]
+
+
+def test_a_database_that_is_too_large_is_refused_before_it_is_copied(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opencode_database(tmp_path / "opencode.db")
+    monkeypatch.setattr(opencode_db, "_MAX_COPY", 1000)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    written: list[Path] = []
+    real = Path.open
+
+    def opened(path: Path, mode: str = "r", *given: Any, **more: Any) -> Any:
+        written.extend([path] if "w" in mode else [])
+        return real(path, mode, *given, **more)
+
+    monkeypatch.setattr(Path, "open", opened)
+    with pytest.raises(TranscriptError, match="more than 1,000 bytes"):
+        list(formats.read(tmp_path / "opencode.db"))
+    assert written == []
 
 
 def test_what_stands_only_in_the_write_ahead_log_is_read(tmp_path: Path) -> None:

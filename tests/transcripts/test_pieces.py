@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import io
 import json
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from log_seeds import answer, page, said
+from log_seeds import answer, page, said, seeds
 
-from loopscope.transcripts import page_export, pieces
+from loopscope.transcripts import builder, documents, formats, page_export, pieces
 from loopscope.transcripts.canonical import NoteKind, Transcript
 from loopscope.transcripts.errors import TranscriptError
 
@@ -46,7 +47,7 @@ def both(path: Path, data: bytes, monkeypatch: pytest.MonkeyPatch) -> tuple[Tran
     """(as a whole, in pieces)."""
     path.write_bytes(data)
     [whole] = page_export.read(path)
-    monkeypatch.setattr(page_export, "LARGE", 0)
+    monkeypatch.setattr(documents, "LARGE", 0)
     monkeypatch.setattr(pieces, "CHUNK", 64)
     [found] = page_export.read(path)
     return whole, found
@@ -67,7 +68,7 @@ def test_of_a_large_export_that_is_cut_off_what_stands_before_is_read(
 
 
 def test_a_broken_message_costs_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(page_export, "LARGE", 0)
+    monkeypatch.setattr(documents, "LARGE", 0)
     path = tmp_path / "a.json"
     path.write_bytes(b'{"messages": [{"role" "user"}, {"role": "user", "content": "Go."}]}')
     [found] = page_export.read(path)
@@ -77,7 +78,7 @@ def test_a_broken_message_costs_itself(tmp_path: Path, monkeypatch: pytest.Monke
 
 @pytest.mark.parametrize("data", [b"", b"[1]", b'{"id": 1}', b'{"messages": 3}', b'{"messages', b"{]"])
 def test_a_large_file_without_messages_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
-    monkeypatch.setattr(page_export, "LARGE", 0)
+    monkeypatch.setattr(documents, "LARGE", 0)
     (tmp_path / "a.json").write_bytes(data)
     with pytest.raises(TranscriptError, match="no list `messages`"):
         list(page_export.read(tmp_path / "a.json"))
@@ -90,3 +91,55 @@ def test_a_piece_beyond_all_bounds_ends_the_reading(monkeypatch: pytest.MonkeyPa
     assert next(found).data == b'"a"'
     with pytest.raises(pieces.DamagedError):
         next(found)
+
+
+@pytest.mark.parametrize("format", ["atif", "opencode-export"])
+def test_other_formats_of_one_object_are_read_in_pieces_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, format: str
+) -> None:
+    seed = next(seed for seed in seeds() if seed.format == format)
+    log = seed.put(tmp_path, seed.data)
+    # What it says of itself may stand behind its array.
+    data = json.loads(log.read_bytes())
+    array = data.pop("steps" if format == "atif" else "messages")
+    log.write_text(json.dumps({("steps" if format == "atif" else "messages"): array, **data}))
+    for text in (log.read_text(), log.read_text()[:-300]):
+        log.write_text(text)
+        monkeypatch.setattr(documents, "LARGE", 1 << 40)
+        [whole] = formats.read(log, format)
+        monkeypatch.setattr(documents, "LARGE", 0)
+        monkeypatch.setattr(pieces, "CHUNK", 64)
+        [found] = formats.read(log, format)
+        assert found == whole
+        assert found.messages
+
+
+@pytest.mark.parametrize("format", ["atif", "opencode-export", "page"])
+def test_a_large_file_is_never_held_as_a_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, format: str) -> None:
+    """Sixty megabytes, of which a transcript keeps little: what is held at once stays far below."""
+    monkeypatch.setattr(builder, "MAX_KEPT", 1 << 20)
+    heads: dict[str, dict[str, Any]] = {
+        "atif": {"schema_version": "ATIF-v1.8", "agent": {"name": "a"}},
+        "opencode-export": {"info": {"id": "s", "projectID": "p"}},
+        "page": {"synthetic": "m"},
+    }
+    long = "x" * 100_000
+    element = {
+        "atif": {"step_id": 1, "source": "agent", "message": long},
+        "opencode-export": {"info": {"role": "assistant"}, "parts": [{"type": "text", "text": long}]},
+        "page": {"role": "assistant", "content": long},
+    }[format]
+    array = "steps" if format == "atif" else "messages"
+    path = tmp_path / "log.json"
+    with path.open("w") as stream:
+        stream.write(json.dumps(heads[format])[:-1] + f', "{array}": [')
+        stream.write(", ".join([json.dumps(element)] * 600) + "]}")
+    assert path.stat().st_size > documents.LARGE
+    tracemalloc.start()
+    try:
+        [found] = formats.read(path, format)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert len(found.messages) == 600
+    assert peak < 24 << 20

@@ -15,7 +15,7 @@ from log_seeds import Seed, answer, lines, page, said, seeds
 
 from loopscope.transcripts import builder, formats, parsing, shapes
 from loopscope.transcripts.builder import Builder
-from loopscope.transcripts.canonical import MAIN, NoteKind, Role, Transcript
+from loopscope.transcripts.canonical import MAIN, Completeness, NoteKind, Role, Transcript
 from loopscope.transcripts.errors import TranscriptError
 
 OF_LINES = ("claude-code", "claude-stream", "codex", "kimi-code")
@@ -75,6 +75,11 @@ def test_of_an_object_that_was_cut_off_the_beginning_is_read(name: str, tmp_path
     cut = read(seed, tmp_path, seed.data[:end])
     assert NoteKind.TRUNCATED in kinds(cut)
     assert [message.text for message in cut.messages_of()] == ["Do it."]
+    assert cut.usage.completeness is Completeness.UNKNOWN
+    if name != "page":
+        later = read(seed, tmp_path, seed.data[:-2])
+        assert later.usage.completeness is Completeness.PARTIAL
+        assert "1 parts that are cut off" in later.usage.missing
 
 
 @pytest.mark.parametrize("name", OF_ONE_OBJECT)
@@ -271,5 +276,5 @@ def test_results_never_cross_ids_and_every_pair_is_the_nearest(steps: list[tuple
             made.result(index, name, "x")
             if waiting.get(name):
                 expected[waiting[name].pop()] = index
-    assert {call.index: call.result.index for call in made.calls if call.result} == expected
-    assert all(call.thread == MAIN for call in made.calls)
+    assert {call.asked.index: call.result.index for call in made.calls if call.result} == expected
+    assert all(call.asked.thread == MAIN for call in made.calls)

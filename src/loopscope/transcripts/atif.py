@@ -27,10 +27,10 @@ from loopscope.transcripts.canonical import (
     UsageReport,
 )
 from loopscope.transcripts.claude_blocks import kind_of_user_text
+from loopscope.transcripts.documents import Document, read_document
 from loopscope.transcripts.errors import TranscriptError
 from loopscope.transcripts.files import is_file
 from loopscope.transcripts.glimpse import Glimpse
-from loopscope.transcripts.parsing import document
 from loopscope.transcripts.reader import LIKELY, SURE
 from loopscope.transcripts.shapes import code, count, flag, joined, moment, money, rows, short, table, text
 
@@ -38,6 +38,16 @@ NAME = "atif"
 NEWEST = (1, 8)
 _VERSION = re.compile(r"ATIF-v(\d{1,4})\.(\d{1,4})", re.ASCII)
 _MAX_FILES = 200
+_MEMBERS = (
+    "schema_version",
+    "session_id",
+    "agent",
+    "final_metrics",
+    "continued_trajectory_ref",
+    "subagent_trajectories",
+)
+"""What is taken of a trajectory besides its steps."""
+_ADVICE = "check that it is an ATIF trajectory"
 _ROLES = {"user": Role.USER, "system": Role.SYSTEM, "agent": Role.ASSISTANT}
 
 
@@ -56,11 +66,10 @@ def read(path: Path) -> Iterator[Transcript]:
         TranscriptError: it cannot be read, or holds no steps.
     """
     builder = Builder()
-    data = document(path, "steps", builder)
-    if not isinstance(data.get("steps"), list):
-        raise TranscriptError(path, "has no list `steps`", "check that it is an ATIF trajectory")
+    document = read_document(path, "steps", _MEMBERS, builder, _ADVICE)
     trajectory = _Trajectory(builder, path.parent, {path.name})
-    trajectory.take(data, MAIN)
+    trajectory.take(document, MAIN)
+    data = document.members
     agent = table(data.get("agent"))
     source = Source(
         format=NAME,
@@ -88,30 +97,32 @@ class _Trajectory:
         self._cost: Decimal | None = None
         self.model: str | None = None
 
-    def take(self, data: Mapping[str, Any], root_thread: str) -> None:
-        waiting: list[tuple[Mapping[str, Any], str]] = [(data, root_thread)]
+    def take(self, document: Document, root_thread: str) -> None:
+        """Take a trajectory, and the subagents that it leads to."""
+        waiting = [(document, root_thread)]
         names = {root_thread}
         while waiting:
             trajectory, thread = waiting.pop(0)
             references = self._chain(trajectory, thread)
             embedded = {
                 short(table(child).get("trajectory_id")): child
-                for child in rows(trajectory.get("subagent_trajectories"))
+                for child in rows(trajectory.members.get("subagent_trajectories"))
             }
             for name, child in embedded.items():
                 if isinstance(child, dict):
-                    waiting.append((child, _fresh(name or f"subagent-{len(names)}", names)))
+                    embedded_child = Document(child, rows(child.get("steps")))
+                    waiting.append((embedded_child, _fresh(name or f"subagent-{len(names)}", names)))
                 else:
-                    self._builder.note(NoteKind.BROKEN, "subagents that are no object")
+                    self._builder.note(NoteKind.BROKEN, "subagents that are no object", loses="subagents")
             for reference in references:
                 name, file = short(reference.get("trajectory_id")), text(reference.get("trajectory_path"))
                 if name in embedded:
                     continue
-                child = self._beside(file, "subagents") if file else None
-                if child is not None:
-                    waiting.append((child, _fresh(name or str(file)[:100], names)))
+                beside = self._beside(file, "subagents") if file else None
+                if beside is not None:
+                    waiting.append((beside, _fresh(name or str(file)[:100], names)))
                 elif not file:
-                    self._builder.note(NoteKind.DANGLING, "subagents that are not here")
+                    self._builder.note(NoteKind.DANGLING, "subagents that are not here", loses="subagents")
 
     def usage(self) -> UsageReport:
         missing = [f"{self._uncounted} responses without counts"] if self._uncounted else []
@@ -120,28 +131,28 @@ class _Trajectory:
         source = "final_metrics" if self._by_totals else "metrics of each step"
         return usage.report(self._entries, source, missing=missing, claimed=self._cost)
 
-    def _chain(self, data: Mapping[str, Any], thread: str) -> list[Mapping[str, Any]]:
+    def _chain(self, document: Document, thread: str) -> list[Mapping[str, Any]]:
         """A trajectory and what continues it, as one thread; its references to subagents."""
         references: list[Mapping[str, Any]] = []
         offset = 0
         entries: list[UsageEntry] = []
         totals: Mapping[str, Any] = {}
-        here: Mapping[str, Any] | None = data
-        while here is not None:
+        following: Document | None = document
+        while following is not None:
+            here = following.members
             self._version(here)
-            steps = rows(here.get("steps"))
             model = short(table(here.get("agent")).get("model_name"))
             self.model = self.model or model
-            for place, step in enumerate(steps):
+            for step in following.elements:
                 if isinstance(step, dict):
-                    references += self._step(offset + place, step, thread, model, entries)
+                    references += self._step(offset, step, thread, model, entries)
                 else:
-                    self._builder.note(NoteKind.BROKEN, "steps that are no object", offset + place)
+                    self._builder.note(NoteKind.BROKEN, "steps that are no object", offset, loses="steps")
+                offset += 1
             totals = table(here.get("final_metrics")) or totals
-            offset += len(steps)
-            following = text(here.get("continued_trajectory_ref"))
-            here = self._beside(following, "continuations") if following else None
-            if here is not None:
+            name = text(here.get("continued_trajectory_ref"))
+            following = self._beside(name, "continuations") if name else None
+            if following is not None:
                 self._builder.mark(offset, MarkKind.RESUME, thread=thread)
         self._counted(entries, totals, thread)
         return references
@@ -258,20 +269,21 @@ class _Trajectory:
         self._by_totals = True
         self._entries.append(whole)
 
-    def _beside(self, name: str, what: str) -> Mapping[str, Any] | None:
+    def _beside(self, name: str, what: str) -> Document | None:
         """A trajectory in a file of the same directory; none elsewhere is opened."""
         if name in self._seen or len(self._seen) >= _MAX_FILES:
-            self._builder.note(NoteKind.DANGLING, f"{what} that were read already")
+            unread = None if name in self._seen else what
+            self._builder.note(NoteKind.DANGLING, f"{what} that were read already", loses=unread)
             return None
         self._seen.add(name)
         place = self._folder / name if "/" not in name and "\0" not in name and name not in (".", "..") else None
         if place is None or not is_file(place):
-            self._builder.note(NoteKind.DANGLING, f"{what} that are not in files beside")
+            self._builder.note(NoteKind.DANGLING, f"{what} that are not in files beside", loses=what)
             return None
         try:
-            return document(place, "steps", self._builder)
+            return read_document(place, "steps", _MEMBERS, self._builder, _ADVICE)
         except TranscriptError:
-            self._builder.note(NoteKind.BROKEN, f"{what} that cannot be read")
+            self._builder.note(NoteKind.BROKEN, f"{what} that cannot be read", loses=what)
             return None
 
 

@@ -22,20 +22,21 @@ def find_branch(builder: Builder) -> None:
     """Mark where a second branch is first seen in the main thread, and note by what."""
     listed: dict[str, int] = {}
     made: dict[str, int] = {}
-    for call in builder.calls:
-        if call.thread != MAIN or call.kind is not ToolKind.SHELL or call.result is None or not call.command:
+    for draft in builder.calls:
+        call, result = draft.asked, draft.result
+        if call.thread != MAIN or call.kind is not ToolKind.SHELL or result is None or not call.command:
             continue
         if "git" not in call.command:
             continue
-        text = call.result.text[:_MAX_SCANNED]
+        text = result.text[:_MAX_SCANNED]
         if "commit" in call.command and "[" in text:
             for found in _MADE.findall(text):
-                made.setdefault(found[:_PREFIX], call.result.index)
+                made.setdefault(found[:_PREFIX], result.index)
         if "log" in call.command:
             for found in _LISTED.findall(text):
                 # A word such as `defaced` is no hash.
                 if _DIGIT.search(found):
-                    listed.setdefault(found[:_PREFIX], call.result.index)
+                    listed.setdefault(found[:_PREFIX], result.index)
     early = sorted((made[sha], listed[sha], sha) for sha in made if listed.get(sha, made[sha]) < made[sha])
     if not early:
         return

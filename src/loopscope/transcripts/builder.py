@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,6 +11,7 @@ from loopscope.transcripts import outcomes
 from loopscope.transcripts.canonical import (
     MAIN,
     Call,
+    Completeness,
     Mark,
     MarkKind,
     Message,
@@ -43,35 +44,16 @@ _OF_BACKGROUND = frozenset({ToolKind.SHELL_OUTPUT, ToolKind.SHELL_STOP})
 
 @dataclass(slots=True)
 class Draft:
-    """A call that may still be answered; the fields are those of `Call`."""
+    """A call that may still be answered."""
 
-    index: int
-    thread: str
-    id: str
-    tool: str
-    kind: ToolKind
-    arguments: Mapping[str, Any]
-    result: Result | None
-    command: str | None
-    path: str | None
-    background: str | None
-    time: float | None
+    asked: Call
+    """As it was made, without an answer."""
+    result: Result | None = None
+    background: str | None = None
 
     def call(self) -> Call:
         """The call as it stands."""
-        return Call(
-            self.index,
-            self.thread,
-            self.id,
-            self.tool,
-            self.kind,
-            self.arguments,
-            self.result,
-            self.command,
-            self.path,
-            self.background,
-            self.time,
-        )
+        return replace(self.asked, result=self.result, background=self.background)
 
 
 class Builder:
@@ -88,6 +70,8 @@ class Builder:
         self._unanswered: dict[tuple[str, str], list[Draft]] = {}
         self._answered: set[tuple[str, str]] = set()
         self._notes: dict[tuple[NoteKind, str], Note] = {}
+        self._lost: Counter[str] = Counter()
+        """What is known to be left out, tokens and all; in words, with how many of it."""
         self._clock: dict[str, float] = {}
         self._steps_back: Counter[str] = Counter()
         self._children: set[str] = {MAIN}
@@ -120,29 +104,29 @@ class Builder:
         thread: str = MAIN,
         time: float | None = None,
         kind: ToolKind | None = None,
-    ) -> None:
-        """Add a call. Arguments that are no object are as good as none."""
+    ) -> Draft | None:
+        """Add a call; None where there is no room for more. Arguments that are no object are as good as none."""
         if not self._room():
-            return
+            return None
         kind = kind or kind_of(tool)
         given: Mapping[str, Any] = arguments if isinstance(arguments, dict) else EMPTY
-        call = Draft(
+        asked = Call(
             index=index,
             thread=thread,
             id=call_id,
             tool=tool[:200],
             kind=kind,
             arguments=given,
-            result=None,
             command=command_of(given) if kind is ToolKind.SHELL else None,
             path=path_of(given) if kind in _WITH_PATH else None,
-            background=background_of(given) if kind in _OF_BACKGROUND else None,
             time=time,
         )
+        call = Draft(asked, background=background_of(given) if kind in _OF_BACKGROUND else None)
         self._unanswered.setdefault((thread, call_id), []).append(call)
         self._calls.append(call)
         if time is not None:
             self._tick(thread, time)
+        return call
 
     def result(
         self,
@@ -156,21 +140,24 @@ class Builder:
         cut: bool = False,
         background: str | None = None,
         time: float | None = None,
-    ) -> None:
-        """Answer a call. What the harness writes into the text (exit code, background id) is read from there."""
+    ) -> Call | None:
+        """Answer a call; the call, None where none waits for it.
+
+        What the harness writes into the text (exit code, background id) is read from there.
+        """
         key = (thread, call_id)
         waiting = self._unanswered.get(key)
         if time is not None:
             self._tick(thread, time)
         if not waiting:
             self._unexpected(key, index)
-            return
+            return None
         call = waiting.pop()
         self._answered.add(key)
-        shell = call.kind is ToolKind.SHELL
+        shell = call.asked.kind is ToolKind.SHELL
         if exit_code is None and shell and is_error is not False:
             exit_code = outcomes.stated_exit_code(text)
-        elif exit_code is None and call.kind is ToolKind.SHELL_OUTPUT:
+        elif exit_code is None and call.asked.kind is ToolKind.SHELL_OUTPUT:
             exit_code = outcomes.task_exit_code(text)
         if is_error is None and text.startswith("<tool_use_error>"):
             is_error = True
@@ -181,6 +168,7 @@ class Builder:
         if shell and background is None:
             background = outcomes.background_id(text)
         call.background = background or call.background
+        return call.asked
 
     def mark(
         self, index: int, kind: MarkKind, text: str = "", *, thread: str = MAIN, time: float | None = None
@@ -195,8 +183,20 @@ class Builder:
             self._children.add(child)
             self.mark(index, MarkKind.SUBAGENT_START, child, thread=thread, time=time)
 
-    def note(self, kind: NoteKind, text: str, index: int | None = None, count: int = 1) -> None:
-        """Add a note; the same one again only counts up, and keeps its first place."""
+    def note(
+        self, kind: NoteKind, text: str, index: int | None = None, count: int = 1, loses: str | None = None
+    ) -> None:
+        """Add a note; the same one again only counts up, and keeps its first place.
+
+        Args:
+            kind: of the note.
+            text: what is said.
+            index: of the line or message.
+            count: how many things it speaks of.
+            loses: what is left out with it that has tokens, in words that follow a number: usage is partial then.
+        """
+        if loses:
+            self._lost[loses] += count
         key = (kind, text)
         known = self._notes.get(key)
         if known:
@@ -204,11 +204,16 @@ class Builder:
         elif len(self._notes) < MAX_NOTES:
             self._notes[key] = Note(kind, text, index, count)
 
-    def last_call(self, thread: str = MAIN, call_id: str | None = None) -> Draft | None:
-        """The most recent call of a thread, or of an id in it."""
-        return next(
-            (c for c in reversed(self._calls) if c.thread == thread and (call_id is None or c.id == call_id)), None
-        )
+    def absent(self, present: Iterable[str], text: str) -> None:
+        """Note the subagents that were started, and of which there is nothing.
+
+        Args:
+            present: threads whose logs were there, if only to fail.
+            text: of the note.
+        """
+        absent = self._children.difference(present, (c.asked.thread for c in self._calls), self._threads_that_speak())
+        if lost := absent - {MAIN}:
+            self.note(NoteKind.DANGLING, text, count=len(lost), loses="subagents")
 
     @property
     def calls(self) -> list[Draft]:
@@ -219,20 +224,30 @@ class Builder:
         """The transcript, threads one after the other."""
         for thread, times in self._steps_back.items():
             self.note(NoteKind.CLOCK, f"times go back in thread {thread[:100]}", count=times)
-        threads = dict.fromkeys([MAIN, *(call.thread for call in self._calls), *(m.thread for m in self.messages)])
+        threads = dict.fromkeys([MAIN, *(call.asked.thread for call in self._calls), *self._threads_that_speak()])
         several = len(threads) > 1
         for thread in threads:
             self.spawned(0, thread, thread=thread)
         place = {thread: number for number, thread in enumerate(threads)}
-        drafts = sorted(self._calls, key=lambda c: place[c.thread]) if several else self._calls
+        drafts = sorted(self._calls, key=lambda c: place[c.asked.thread]) if several else self._calls
         return Transcript(
             source=source,
             messages=tuple(sorted(self.messages, key=lambda m: place[m.thread]) if several else self.messages),
             calls=tuple(draft.call() for draft in drafts),
             marks=tuple(self.marks),
-            usage=usage,
+            usage=self._without_lost(usage),
             notes=tuple(self._notes.values()),
         )
+
+    def _threads_that_speak(self) -> Iterable[str]:
+        return (message.thread for message in self.messages)
+
+    def _without_lost(self, usage: UsageReport) -> UsageReport:
+        """Usage that says what is left out of it. Of a log that gives no total all is unknown, whatever is lost."""
+        if not self._lost or usage.completeness is Completeness.UNKNOWN:
+            return usage
+        lost = (f"{count} {what}" for what, count in self._lost.items())
+        return replace(usage, completeness=Completeness.PARTIAL, missing=(*usage.missing, *lost))
 
     def _unexpected(self, key: tuple[str, str], index: int) -> None:
         if key in self._answered:

@@ -41,6 +41,7 @@ class Responses:
 
     def __init__(self) -> None:
         self._entries: dict[str, UsageEntry] = {}
+        self._named: set[str] = set()
 
     def take(
         self, line: Mapping[str, Any], message: Mapping[str, Any], index: int, thread: str, time: float | None
@@ -48,9 +49,12 @@ class Responses:
         """Take the usage of a line, if it has any. The message id names the response, else the request or the line."""
         counts = message.get("usage")
         model = short(message.get("model"))
-        if not isinstance(counts, dict) or model == SYNTHETIC:
+        if model == SYNTHETIC:
             return
         name = text(message.get("id")) or text(line.get("requestId")) or text(line.get("uuid")) or f"{thread} {index}"
+        self._named.add(name)
+        if not isinstance(counts, dict):
+            return
         known = self._entries.get(name)
         first = known or UsageEntry(index, thread, model, None, None, None, None)
         self._entries[name] = UsageEntry(
@@ -63,6 +67,11 @@ class Responses:
             output=_later(count(counts.get("output_tokens")), first.output),
             time=time,
         )
+
+    @property
+    def uncounted(self) -> int:
+        """How many responses have no usage in any of their lines."""
+        return len(self._named) - len(self._entries)
 
     @property
     def entries(self) -> list[UsageEntry]:
@@ -119,7 +128,7 @@ def take_results(
         if block.get("type") != "tool_result":
             continue
         found = True
-        builder.result(
+        call = builder.result(
             index,
             _string(block.get("tool_use_id")),
             joined(block.get("content")),
@@ -130,7 +139,6 @@ def take_results(
             time=time,
         )
         if agent:
-            call = builder.last_call(thread, _string(block.get("tool_use_id")))
             builder.spawned(call.index if call else index, agent, thread=thread, time=call.time if call else None)
             builder.mark(index, MarkKind.SUBAGENT_END, agent, thread=thread, time=time)
     return found

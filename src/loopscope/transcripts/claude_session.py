@@ -56,8 +56,9 @@ def read(path: Path) -> Iterator[Transcript]:
     Raises:
         TranscriptError: there is none; or, after the others, one could not be read.
     """
+    beside = _Beside()
     if is_file(path):
-        yield _session(path)
+        yield _session(path, beside)
         return
     sessions = _sessions(path)
     first = next(sessions, None)
@@ -65,7 +66,7 @@ def read(path: Path) -> Iterator[Transcript]:
         raise TranscriptError(
             path, "holds no session of Claude Code", "give a session's .jsonl or the folder around it"
         )
-    yield from read_each(chain((first,), sessions), _session)
+    yield from read_each(chain((first,), sessions), lambda session: _session(session, beside))
 
 
 def _sessions(folder: Path) -> Iterator[Path]:
@@ -84,7 +85,7 @@ def _is_session(glimpse: Glimpse) -> bool:
     )
 
 
-def _session(path: Path) -> Transcript:
+def _session(path: Path, beside: _Beside) -> Transcript:
     reader = _Session()
     reader.take(path, MAIN)
     inner = path.with_suffix("") / "subagents"
@@ -94,19 +95,40 @@ def _session(path: Path) -> Transcript:
         if is_file(file):
             reader.take(file, _agent(file), relative=f"{path.stem}/subagents/{file.name}")
         else:
-            reader.builder.note(NoteKind.SKIPPED, "subagent logs that are links or no files")
-    for file in _beside(path, reader.sessions):
+            reader.builder.note(NoteKind.SKIPPED, "subagent logs that are links or no files", loses="subagents")
+    for file in beside.of(path, reader.sessions):
         reader.take(file, _agent(file), relative=file.name)
     return reader.finish(path)
 
 
-def _beside(path: Path, sessions: frozenset[str]) -> Iterator[Path]:
-    """Versions before 2.1 put subagents' logs beside the session's."""
-    for file in listed(path.parent):
-        if file != path and file.suffix == ".jsonl" and file.name.startswith(_SUBAGENT) and is_file(file):
+class _Beside:
+    """Subagents' logs beside the session's, where versions before 2.1 put them; each folder is looked through once."""
+
+    def __init__(self) -> None:
+        self._folders: dict[Path, dict[str, list[Path]]] = {}
+
+    def of(self, path: Path, sessions: frozenset[str]) -> list[Path]:
+        """Logs of the subagents of a session, in the order of their names.
+
+        Args:
+            path: the session's log.
+            sessions: ids that it names.
+        """
+        if path.parent not in self._folders:
+            self._folders[path.parent] = _by_session(path.parent)
+        named = self._folders[path.parent]
+        return sorted(file for session in sessions for file in named.get(session, []) if file != path)
+
+
+def _by_session(folder: Path) -> dict[str, list[Path]]:
+    found: dict[str, list[Path]] = {}
+    for file in listed(folder):
+        if file.suffix == ".jsonl" and file.name.startswith(_SUBAGENT) and is_file(file):
             first = next(iter(Glimpse(file).lines), {})
-            if first.get("isSidechain") and first.get("sessionId") in sessions:
-                yield file
+            session = short(first.get("sessionId"))
+            if first.get("isSidechain") and session:
+                found.setdefault(session, []).append(file)
+    return found
 
 
 def _agent(file: Path) -> str:
@@ -135,7 +157,7 @@ class _Session:
         except TranscriptError:
             if thread == MAIN:
                 raise
-            self.builder.note(NoteKind.SKIPPED, "subagent logs that cannot be read")
+            self.builder.note(NoteKind.SKIPPED, "subagent logs that cannot be read", loses="subagents")
 
     @property
     def sessions(self) -> frozenset[str]:
@@ -144,6 +166,10 @@ class _Session:
 
     def finish(self, path: Path) -> Transcript:
         missing = [f"{self._compactions} compaction calls"] if self._compactions else []
+        self.builder.absent(self._files, "subagents whose logs are not here")
+        if uncounted := self._responses.uncounted:
+            text = "responses without counts"
+            self.builder.note(NoteKind.USAGE, text, count=uncounted, loses=text)
         source = Source(
             format=NAME,
             format_version=self._about.get("version"),

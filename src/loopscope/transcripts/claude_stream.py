@@ -82,8 +82,8 @@ class _Stream:
         self._agents: dict[str, str] = {}
         self._results: list[_Invocation] = []
         self._compactions = 0
-        self._answered = 0
-        """Responses before the last result."""
+        self._answered = (0, 0)
+        """Responses before the last result: those with counts, those without."""
 
     def take(self, index: int, event: Mapping[str, Any]) -> None:
         kind, time = event.get("type"), moment(event.get("timestamp"))
@@ -167,7 +167,7 @@ class _Stream:
         if before and invocation.read >= _read(responses) and before.within(invocation):
             self._results.pop()
         self._results.append(invocation)
-        self._answered = len(self._responses.entries)
+        self._answered = (len(self._responses.entries), self._responses.uncounted)
 
     def _usage(self) -> UsageReport:
         costs = [result.cost for result in self._results if result.cost is not None]
@@ -184,8 +184,9 @@ class _Stream:
         missing = []
         if any(not result.by_model for result in self._results):
             missing.append("subagents and compaction of invocations without modelUsage")
-        tail = responses[self._answered :]
-        if tail:
+        counted, uncounted = self._answered
+        tail = responses[counted:]
+        if tail or self._responses.uncounted > uncounted:
             missing.append("after the last result event only early counts of output")
         return usage.report([*entries, *tail], "result event", missing=missing, claimed=claimed)
 

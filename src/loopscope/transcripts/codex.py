@@ -17,12 +17,12 @@ from loopscope.transcripts.codex_rollout import Rollout
 from loopscope.transcripts.errors import TranscriptError
 from loopscope.transcripts.files import is_file, walked
 from loopscope.transcripts.glimpse import Glimpse
+from loopscope.transcripts.parents import has_no_root
 from loopscope.transcripts.parsing import lines
 from loopscope.transcripts.reader import SURE, read_each
 from loopscope.transcripts.shapes import short, table
 
 NAME = "codex"
-_MAX_DEPTH = 20
 
 
 def sniff(glimpse: Glimpse) -> float | None:
@@ -83,25 +83,15 @@ def _trees(folder: Path) -> list[_Session]:
     for path, name, parent in _rollouts(folder):
         # The same session twice, as copies of a folder have it: the first path stands.
         sessions.setdefault(name, _Session(path, name, parent))
+    parents = {name: session.parent for name, session in sessions.items()}
     roots = []
     for session in sessions.values():
         parent_session = sessions.get(session.parent or "")
-        if parent_session is None or _above(session, sessions):
+        if parent_session is None or has_no_root(session.id, parents):
             roots.append(session)
         else:
             parent_session.children.append(session)
     return roots
-
-
-def _above(session: _Session, sessions: dict[str, _Session]) -> bool:
-    """Whether its ancestors lead back to itself, or too far up."""
-    name, steps = session.parent, 0
-    while name and name in sessions:
-        steps += 1
-        if name == session.id or steps > _MAX_DEPTH:
-            return True
-        name = sessions[name].parent
-    return False
 
 
 def _transcript(root: _Session, folder: Path) -> Transcript:
@@ -122,18 +112,14 @@ def _transcript(root: _Session, folder: Path) -> Transcript:
         except TranscriptError:
             if thread == MAIN:
                 raise
-            builder.note(NoteKind.SKIPPED, "subagents' rollouts that cannot be read")
+            builder.note(NoteKind.SKIPPED, "subagents' rollouts that cannot be read", loses="subagents")
         entries += rollout.entries
         first = first or rollout
         stack += [(child, child.id) for child in session.children]
     assert first is not None
-    missing = []
     if root.parent:
         builder.note(NoteKind.DANGLING, f"started by session {root.parent[:60]}, which is not here")
-    unread = first.spawned - set(files)
-    if unread:
-        builder.note(NoteKind.DANGLING, "subagents whose rollouts are not here", count=len(unread))
-        missing.append(f"{len(unread)} subagents")
+    builder.absent(files, "subagents whose rollouts are not here")
     source = Source(
         format=NAME,
         format_version=first.about.get("version"),
@@ -144,5 +130,4 @@ def _transcript(root: _Session, folder: Path) -> Transcript:
         cwd=first.about.get("cwd"),
         files=files,
     )
-    report = usage.report(entries, "running total", missing=missing) if entries else usage.nothing(missing=missing)
-    return builder.finish(source, report)
+    return builder.finish(source, usage.report(entries, "running total") if entries else usage.nothing())

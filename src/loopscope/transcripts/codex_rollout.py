@@ -40,7 +40,6 @@ class Rollout:
         self._session = session
         self.about: dict[str, str] = {}
         self.entries: list[UsageEntry] = []
-        self.spawned: set[str] = set()
         self._model: str | None = None
         self._total: dict[str, int] = {}
         self._copied = False
@@ -194,7 +193,7 @@ class Rollout:
             exit_code = outcomes.header_exit_code(header)
         success = flag(more.get("success"))
         call_id = text(item.get("call_id")) or ""
-        self._builder.result(
+        call = self._builder.result(
             index,
             call_id,
             said or _tools(item),
@@ -205,8 +204,7 @@ class Rollout:
             background=outcomes.session_id(header),
             time=time,
         )
-        call = self._builder.last_call(self._thread)
-        if call and call.id == call_id and call.kind is ToolKind.AGENT:
+        if call and call.kind is ToolKind.AGENT:
             self._spawned(call.index, said, call.time)
 
     def _spawned(self, index: int, said: str, time: float | None) -> None:
@@ -214,8 +212,7 @@ class Rollout:
             agent = short(table(orjson.loads(said)).get("agent_id"), 100)
         except orjson.JSONDecodeError:
             return
-        if agent and agent not in self.spawned:
-            self.spawned.add(agent)
+        if agent:
             self._builder.spawned(index, agent, thread=self._thread, time=time)
 
     def _compacted(self, index: int, payload: Mapping[str, Any], time: float | None) -> None:

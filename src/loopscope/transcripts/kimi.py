@@ -52,13 +52,15 @@ def sniff(glimpse: Glimpse) -> float | None:
 
 
 def read(path: Path) -> Iterator[Transcript]:
-    """One transcript for each session.
+    """One transcript for each session. A wire log that lies in a session stands for the whole of it.
 
     Raises:
         TranscriptError: there is none; or, after the others, one could not be read.
     """
     if is_file(path):
-        yield _transcript({MAIN: path}, path.parent)
+        agents = path.parent.parent
+        in_session = path.name == LOG and agents.name == "agents"
+        yield _session(agents) if in_session else _transcript({MAIN: path}, path.parent)
         return
     sessions = _sessions(path)
     first = next(sessions, None)
@@ -101,11 +103,12 @@ def _transcript(logs: Mapping[str, Path], folder: Path) -> Transcript:
         except TranscriptError:
             if thread == MAIN or len(logs) == 1:
                 raise
-            builder.note(NoteKind.SKIPPED, "agents' logs that cannot be read")
+            builder.note(NoteKind.SKIPPED, "agents' logs that cannot be read", loses="subagents")
     state = _state(folder / "state.json")
     main = wires.get(MAIN) or next(iter(wires.values()))
     if MAIN not in wires:
-        builder.note(NoteKind.DANGLING, "the main agent's log is not here")
+        builder.note(NoteKind.DANGLING, "the main agent's log is not here", loses="main agent")
+    builder.absent(wires, "subagents whose logs are not here")
     entries = [entry for wire in wires.values() for entry in wire.entries]
     aliased = sum(wire.aliased for wire in wires.values())
     if aliased:
@@ -209,9 +212,8 @@ class _Wire:
         result = table(event.get("result"))
         call_id = text(event.get("toolCallId")) or text(event.get("parentUuid")) or ""
         said, failed = joined(result.get("output")), flag(result.get("isError"))
-        self._builder.result(index, call_id, said, thread=self._thread, is_error=failed, time=time)
+        call = self._builder.result(index, call_id, said, thread=self._thread, is_error=failed, time=time)
         agent = _AGENT.match(said)
-        call = self._builder.last_call(self._thread, call_id) if agent else None
         if agent and call and call.kind is ToolKind.AGENT:
             self._builder.spawned(call.index, agent[1], thread=self._thread, time=call.time)
 

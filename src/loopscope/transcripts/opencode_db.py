@@ -5,7 +5,7 @@ The file may be hostile. It is read from a copy, with nothing of its schema trus
 
 from __future__ import annotations
 
-import shutil
+import os
 import sqlite3
 import tempfile
 from collections.abc import Iterator
@@ -20,6 +20,7 @@ from loopscope.transcripts.errors import TranscriptError
 from loopscope.transcripts.files import head, is_file, is_folder, listed, opened
 from loopscope.transcripts.glimpse import Glimpse
 from loopscope.transcripts.opencode_parts import Session
+from loopscope.transcripts.parents import has_no_root
 from loopscope.transcripts.parsing import parse
 from loopscope.transcripts.reader import LIKELY
 from loopscope.transcripts.shapes import short, table
@@ -28,6 +29,7 @@ NAME = "opencode-db"
 
 _MAGIC = b"SQLite format 3\0"
 _MAX_COPY = 4 << 30
+_CHUNK = 1 << 20
 _MAX_VALUE = 64 << 20
 _MAX_STEPS = 200_000
 """Times a thousand virtual-machine instructions."""
@@ -95,10 +97,15 @@ def _connected(database: Path) -> Iterator[sqlite3.Connection]:
 
 
 def _copied(source: Path, target: Path) -> None:
-    with opened(source) as stream, target.open("wb") as copy:
-        shutil.copyfileobj(stream, copy, 1 << 20)
-        if copy.tell() > _MAX_COPY:
+    """Copy a file, as long as it is now: one that is written on must not fill the disk."""
+    with opened(source) as stream:
+        left = os.fstat(stream.fileno()).st_size
+        if left > _MAX_COPY:
             raise TranscriptError(source, f"holds more than {_MAX_COPY:,} bytes", "take sessions out of it")
+        with target.open("wb") as copy:
+            while left and (chunk := stream.read(min(left, _CHUNK))):
+                copy.write(chunk)
+                left -= len(chunk)
 
 
 def _guarded(connection: sqlite3.Connection) -> None:
@@ -127,6 +134,8 @@ class _Row:
     parent: str | None
     about: dict[str, Any]
     children: list[_Row] = field(default_factory=list)
+    has_no_root: bool = False
+    """Its parents lead back to itself."""
 
 
 class _Store:
@@ -195,15 +204,18 @@ class _Store:
 
 
 def _trees(sessions: list[_Row]) -> list[_Row]:
+    """The sessions that are transcripts, each with the subagents that it started."""
     known = {session.id: session for session in sessions}
+    parents = {name: session.parent for name, session in known.items()}
     roots = []
     for session in known.values():
         parent = known.get(session.parent or "")
-        if parent is None or parent is session:
+        session.has_no_root = has_no_root(session.id, parents)
+        if parent is None or session.has_no_root:
             roots.append(session)
         else:
             parent.children.append(session)
-    return roots or list(known.values())
+    return roots
 
 
 def _transcript(store: _Store, root: _Row, path: Path, stale: bool) -> Transcript:
@@ -213,23 +225,21 @@ def _transcript(store: _Store, root: _Row, path: Path, stale: bool) -> Transcrip
     stack = [(root, MAIN)]
     while stack:
         row, thread = stack.pop(0)
-        if row.id in names:
-            continue
         names.append(row.id)
         parts = store.parts(row.id)
         for index, message in enumerate(store.messages(row.id)):
-            info = _object(builder, message[3], index)
+            info = _object(builder, message[3], index, loses="messages")
             own = [_object(builder, part, index) for part in parts.get(str(message[0]), [])]
             if info is not None:
                 session.take(index, info, [part for part in own if part is not None], thread)
         stack += [(child, child.id) for child in row.children]
+    if root.has_no_root:
+        builder.note(NoteKind.DANGLING, "a session whose parents lead back to itself, read as one that nobody started")
     if store.broken:
-        builder.note(NoteKind.BROKEN, "a damaged place of the database; rows on it are lost")
+        builder.note(NoteKind.BROKEN, "a damaged place of the database; rows on it are lost", loses="damaged place")
     if stale:
         builder.note(NoteKind.SKIPPED, "storage/message beside the database: older than it, and not read")
-    lost = session.subagents - set(names)
-    if lost:
-        builder.note(NoteKind.DANGLING, "subagents whose sessions are not in the database", count=len(lost))
+    builder.absent(names, "subagents whose sessions are not in the database")
     source = Source(
         format=NAME,
         format_version=short(root.about["version"]),
@@ -240,18 +250,18 @@ def _transcript(store: _Store, root: _Row, path: Path, stale: bool) -> Transcrip
         cwd=short(root.about["directory"], 4096) or session.about.get("cwd"),
         files=dict.fromkeys([MAIN, *names[1:]], path.name),
     )
-    return builder.finish(source, session.usage([f"{len(lost)} subagents"] if lost else []))
+    return builder.finish(source, session.usage())
 
 
 def _number(value: object) -> float:
     return float(value) if isinstance(value, (int, float)) and value == value else 0.0
 
 
-def _object(builder: Builder, data: object, index: int) -> dict[str, Any] | None:
+def _object(builder: Builder, data: object, index: int, loses: str | None = None) -> dict[str, Any] | None:
     raw = data.encode("utf-8", "replace") if isinstance(data, str) else data
     parsed = parse(raw) if isinstance(raw, bytes) else None
     if parsed is None or not isinstance(parsed.value, dict):
-        builder.note(NoteKind.BROKEN, "rows whose data is no JSON object", index)
+        builder.note(NoteKind.BROKEN, "rows whose data is no JSON object", index, loses=loses)
         return None
     if parsed.repaired:
         builder.note(NoteKind.REPAIRED, "rows with bytes or numbers that are no JSON, repaired", index)

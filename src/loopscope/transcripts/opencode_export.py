@@ -7,10 +7,9 @@ from pathlib import Path
 
 from loopscope.transcripts.builder import Builder
 from loopscope.transcripts.canonical import MAIN, NoteKind, Source, Transcript
-from loopscope.transcripts.errors import TranscriptError
+from loopscope.transcripts.documents import read_document
 from loopscope.transcripts.glimpse import Glimpse
 from loopscope.transcripts.opencode_parts import Session
-from loopscope.transcripts.parsing import document
 from loopscope.transcripts.reader import SURE
 from loopscope.transcripts.shapes import rows, short, table
 
@@ -32,21 +31,16 @@ def read(path: Path) -> Iterator[Transcript]:
         TranscriptError: it cannot be read, or is no export.
     """
     builder = Builder()
-    data = document(path, "messages", builder)
-    messages = data.get("messages")
-    if not isinstance(messages, list):
-        raise TranscriptError(path, "has no list `messages`", "check that `opencode export` wrote it to its end")
+    advice = "check that `opencode export` wrote it to its end"
+    document = read_document(path, "messages", ("info",), builder, advice)
     session = Session(builder)
-    for index, message in enumerate(messages):
+    for index, message in enumerate(document.elements):
         if isinstance(message, dict):
             session.take(index, table(message.get("info")), rows(message.get("parts")))
         else:
-            builder.note(NoteKind.BROKEN, "messages that are no object", index)
-    info = table(data.get("info"))
-    missing = []
-    if session.subagents:
-        missing.append(f"{len(session.subagents)} subagents")
-        builder.note(NoteKind.DANGLING, "subagents, which an export leaves out", count=len(session.subagents))
+            builder.note(NoteKind.BROKEN, "messages that are no object", index, loses="messages")
+    info = table(document.members.get("info"))
+    builder.absent((), "subagents, which an export leaves out")
     source = Source(
         format=NAME,
         format_version=short(info.get("version")),
@@ -57,4 +51,4 @@ def read(path: Path) -> Iterator[Transcript]:
         cwd=short(info.get("directory"), 4096) or session.about.get("cwd"),
         files={MAIN: path.name},
     )
-    yield builder.finish(source, session.usage(missing))
+    yield builder.finish(source, session.usage())

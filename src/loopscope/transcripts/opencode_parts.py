@@ -31,7 +31,6 @@ class Session:
     def __init__(self, builder: Builder) -> None:
         self._builder = builder
         self.about: dict[str, str] = {}
-        self.subagents: set[str] = set()
         self._entries: list[UsageEntry] = []
         self._costs: list[Any] = []
         self._started: set[str] = set()
@@ -58,13 +57,12 @@ class Session:
                 self._builder.mark(index, MarkKind.TURN, thread=thread, time=time)
             self._started.add(thread)
 
-    def usage(self, missing: list[str]) -> UsageReport:
+    def usage(self) -> UsageReport:
         """What the messages say of tokens."""
         costs = [cost for cost in map(money, self._costs) if cost is not None]
         # A provider without prices costs 0 here.
         claimed = sum(costs) if any(costs) else None
-        if self._uncounted:
-            missing = [*missing, f"{self._uncounted} responses whose counts are all zero"]
+        missing = [f"{self._uncounted} responses whose counts are all zero"] if self._uncounted else []
         counted = [entry for entry in self._entries if entry.output is not None]
         if not counted:
             return usage.nothing("tokens of each message", missing=missing, claimed=claimed or None)
@@ -124,10 +122,8 @@ class Session:
         times, about = table(state.get("time")), table(state.get("metadata"))
         call_id = text(part.get("callID")) or text(part.get("id")) or ""
         start, status = moment(times.get("start")), state.get("status")
-        self._builder.call(index, call_id, tool, state.get("input"), thread=thread, time=start)
-        call = self._builder.last_call(thread)
-        if call and call.kind is ToolKind.AGENT and (child := short(about.get("sessionId"), 100)):
-            self.subagents.add(child)
+        call = self._builder.call(index, call_id, tool, state.get("input"), thread=thread, time=start)
+        if call and call.asked.kind is ToolKind.AGENT and (child := short(about.get("sessionId"), 100)):
             self._builder.spawned(index, child, thread=thread, time=start)
         if status not in ("completed", "error"):
             return

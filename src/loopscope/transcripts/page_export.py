@@ -6,27 +6,21 @@ success has no mark. Call ids can be used again within a run.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from loopscope.transcripts import usage
 from loopscope.transcripts.branches import find_branch
 from loopscope.transcripts.builder import Builder
 from loopscope.transcripts.canonical import MarkKind, MessageKind, NoteKind, Role, Source, Transcript
 from loopscope.transcripts.claude_blocks import kind_of_user_text
-from loopscope.transcripts.errors import TranscriptError
-from loopscope.transcripts.files import opened
+from loopscope.transcripts.documents import read_document
 from loopscope.transcripts.glimpse import Glimpse
-from loopscope.transcripts.parsing import document, parse
-from loopscope.transcripts.pieces import DamagedError, pieces
 from loopscope.transcripts.reader import PERHAPS, SURE
 from loopscope.transcripts.shapes import joined, rows, short, table, text
 
 NAME = "page"
-LARGE = 32 << 20
-"""Bytes of a file from which on it is read message by message."""
 _ABOUT = ("synthetic", "model", "id", "task", "category", "seed")
 """What is taken of it besides its messages."""
 
@@ -46,16 +40,10 @@ def read(path: Path) -> Iterator[Transcript]:
         TranscriptError: it cannot be read or holds no messages.
     """
     builder = Builder()
-    with opened(path) as stream:
-        large = os.fstat(stream.fileno()).st_size >= LARGE
-        data = _piecewise(stream, path, builder) if large else None
-    if data is None:
-        data = document(path, "messages", builder)
-        messages = data.get("messages")
-        if not isinstance(messages, list):
-            raise _no_messages(path)
-        for index, message in enumerate(messages):
-            _take(builder, index, message)
+    document = read_document(path, "messages", _ABOUT, builder, "check that it is a page export")
+    for index, message in enumerate(document.elements):
+        _take(builder, index, message)
+    data = document.members
     find_branch(builder)
     source = Source(
         format=NAME,
@@ -67,32 +55,6 @@ def read(path: Path) -> Iterator[Transcript]:
         seed=short(data.get("seed")) or (str(data["seed"])[:200] if isinstance(data.get("seed"), int) else None),
     )
     yield builder.finish(source, usage.nothing(missing=("the format holds no tokens",)))
-
-
-def _no_messages(path: Path) -> TranscriptError:
-    return TranscriptError(path, "has no list `messages`", "check that it is a page export")
-
-
-def _piecewise(stream: BinaryIO, path: Path, builder: Builder) -> Mapping[str, Any]:
-    """What a large file says of itself; its messages go to the builder one by one."""
-    about: dict[str, Any] = {}
-    index = -1
-    try:
-        for piece in pieces(stream, "messages"):
-            if not piece.element:
-                parsed = parse(piece.data) if piece.key in _ABOUT else None
-                about |= {piece.key: parsed.value} if parsed else {}
-                continue
-            index += 1
-            parsed = parse(piece.data)
-            if parsed is not None and parsed.repaired:
-                builder.note(NoteKind.REPAIRED, "messages with bytes or numbers that are no JSON, repaired", index)
-            _take(builder, index, parsed.value if parsed else None)
-    except DamagedError:
-        builder.note(NoteKind.TRUNCATED, "the file ends in the middle or is damaged; what stands before is read")
-    if index < 0:
-        raise _no_messages(path)
-    return about
 
 
 def _take(builder: Builder, index: int, message: Any) -> None:

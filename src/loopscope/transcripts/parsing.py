@@ -18,6 +18,8 @@ from loopscope.transcripts.files import opened, whole
 MAX_LINE = 64 << 20
 """Bytes of one line; a longer one is passed over."""
 _BOM = b"\xef\xbb\xbf"
+_LOST = "lines that are cut off, damaged or too long"
+_CUT = "parts that are cut off"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +88,8 @@ def lines(
             number += 1
             ended = line.endswith(b"\n")
             if not ended and len(line) > MAX_LINE:
-                notes.note(NoteKind.SHORTENED, f"lines of more than {MAX_LINE:,} bytes, passed over", number)
+                text = f"lines of more than {MAX_LINE:,} bytes, passed over"
+                notes.note(NoteKind.SHORTENED, text, number, loses=_LOST)
                 while not ended and (rest := stream.readline(MAX_LINE)):
                     ended = rest.endswith(b"\n")
                 continue
@@ -99,11 +102,14 @@ def lines(
                     continue
                 parsed = _repaired(line)
                 if parsed is None and not ended:
-                    notes.note(NoteKind.TRUNCATED, "the last line ends in the middle, and is passed over", number)
+                    text = "the last line ends in the middle, and is passed over"
+                    notes.note(NoteKind.TRUNCATED, text, number, loses=_LOST)
                     continue
                 value, repaired = (parsed.value, parsed.repaired) if parsed else (None, False)
             if not isinstance(value, dict):
-                notes.note(NoteKind.BROKEN, skipped, number)
+                # What does not begin as an object is another program's output, or none of the log's entries.
+                entry = value is None and _clean(line[:1000]).lstrip().startswith("{")
+                notes.note(NoteKind.BROKEN, skipped, number, loses=_LOST if entry else None)
                 continue
             if repaired:
                 notes.note(NoteKind.REPAIRED, "lines with bytes or numbers that are no JSON, repaired", number)
@@ -131,7 +137,7 @@ def object_of(data: bytes, path: Path | str, array: str, notes: Builder) -> dict
         value: Any = salvaged(_clean(data), array)
         if not value:
             raise TranscriptError(path, "holds no JSON object", "check that it is a transcript and not damaged")
-        notes.note(NoteKind.TRUNCATED, "the file ends in the middle or is damaged; what stands before is read")
+        cut_off(notes)
     else:
         value = parsed.value
         if parsed.repaired:
@@ -139,6 +145,12 @@ def object_of(data: bytes, path: Path | str, array: str, notes: Builder) -> dict
     if not isinstance(value, dict):
         raise TranscriptError(path, "holds JSON, but no object", "check that it is a transcript")
     return value
+
+
+def cut_off(notes: Builder) -> None:
+    """Note that an object could be read up to a place only."""
+    text = "the file ends in the middle or is damaged; what stands before is read"
+    notes.note(NoteKind.TRUNCATED, text, loses=_CUT)
 
 
 def salvaged(text: str, array: str) -> dict[str, Any]:
