@@ -68,7 +68,7 @@ def test_broken_samples_cost_themselves_and_are_told_at_the_end(tmp_path: Path) 
         tmp_path,
         archive({"bad": b"no json", "list": b"[1]", "cut": ONE[: len(ONE) // 2], "one": ONE}, {"status": "error"}),
     )
-    assert "samples that cannot be read: 2 (first 'samples/bad.json')" in said
+    assert "samples that cannot be read: 2 (first 'samples/bad.json' holds no JSON object)" in said
     assert [bool(transcript.notes_of(NoteKind.TRUNCATED)) for transcript in found] == [True, False]
 
 
@@ -77,13 +77,14 @@ def test_zip_bombs_are_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     bomb = b'{"messages": [' + b" " * (3 << 20) + b"]}"
     assert len(zlib.compress(bomb)) < 10_000
     data = archive({"bomb": bomb, "one": ONE}, {"status": "success"}, zipfile.ZIP_DEFLATED)
-    [transcript], _ = partly(tmp_path, data)
+    [transcript], said = partly(tmp_path, data)
     assert transcript.source.trial == "one epoch 1"
+    assert "(first 'samples/bomb.json' holds more than 1,048,576 bytes)" in said
 
 
 def test_an_archive_of_bombs_alone_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(inspect_archive, "MAX_ENTRY", 1000)
-    with pytest.raises(TranscriptError, match="no readable sample"):
+    with pytest.raises(TranscriptError, match=r"no readable sample .*more than 1,000 bytes"):
         read(tmp_path, archive({"bomb": b" " * 5000}, None, zipfile.ZIP_DEFLATED))
 
 

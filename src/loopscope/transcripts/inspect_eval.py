@@ -26,7 +26,7 @@ from loopscope.transcripts.canonical import (
 from loopscope.transcripts.errors import TranscriptError
 from loopscope.transcripts.files import opened
 from loopscope.transcripts.glimpse import Glimpse
-from loopscope.transcripts.inspect_archive import Archive
+from loopscope.transcripts.inspect_archive import Archive, EntryError
 from loopscope.transcripts.inspect_events import Events, counted
 from loopscope.transcripts.parsing import object_of, parse
 from loopscope.transcripts.reader import PERHAPS, SURE
@@ -60,11 +60,13 @@ def read(path: Path) -> Iterator[Transcript]:
             if not (name.startswith("samples/") and name.endswith(".json")):
                 continue
             builder = Builder()
-            data = archive.read(name)
             try:
-                sample = object_of(data or b"", f"{path} ({name[:100]})", "messages", builder)
+                sample = object_of(archive.read(name), f"{path} ({name[:100]})", "messages", builder)
+            except EntryError as error:
+                lost.append(f"{name[:100]!a} {error}")
+                continue
             except TranscriptError:
-                lost.append(name)
+                lost.append(f"{name[:100]!a} holds no JSON object")
                 continue
             found = True
             if header.get("status") is None:
@@ -72,18 +74,22 @@ def read(path: Path) -> Iterator[Transcript]:
             yield _sample(builder, header, sample)
     if not found:
         raise TranscriptError(
-            path, "holds no readable sample", "check that it is a log of Inspect and has ended samples"
+            path,
+            f"holds no readable sample{f' ({lost[0]})' if lost else ''}",
+            "check that it is a log of Inspect and has ended samples",
         )
     if lost:
         raise TranscriptError(
-            path, f"samples that cannot be read: {len(lost)} (first {lost[0][:100]!a})", "the others were taken in"
+            path, f"samples that cannot be read: {len(lost)} (first {lost[0]})", "the others were taken in"
         )
 
 
 def _header(archive: Archive) -> Mapping[str, Any]:
     for name in ("header.json", "_journal/start.json"):
-        data = archive.read(name) if name in archive else None
-        parsed = parse(data) if data else None
+        try:
+            parsed = parse(archive.read(name)) if name in archive else None
+        except EntryError:
+            continue
         if parsed and isinstance(parsed.value, dict):
             return table(parsed.value)
     return {}
