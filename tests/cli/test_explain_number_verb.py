@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+from statistics import mean, stdev
 
 import explain_page
 import pytest
 from made_study import MadeStudy
 
 from loopscope.analysis.build import analyze
+from loopscope.analysis.explain.difference import explain_difference
 from loopscope.analysis.explain.number import explain_number
-from loopscope.analysis.explain.number_model import NumberTold
-from loopscope.cli.explained_number import number_text
+from loopscope.analysis.explain.number_model import DifferenceTold, NumberTold
+from loopscope.cli.explained_number import difference_text, number_text
+from loopscope.measures.uncertainty.interval import Moments, score_interval
 
 
 @pytest.fixture
@@ -100,6 +103,12 @@ def test_a_score_that_is_not_official_says_from_where_it_is(study):
         (["two", "--number", "zzzz"], "no number has the measure 'zzzz'; there are agent_sec, avg_at_k, "),
         (["two", "--number", "c1"], "has 2 agents; name one of them: a, b"),
         (["two", "--number", "c1", "--agent", "z"], "no number has the agent 'z'; there are a, b"),
+        (
+            ["two", "--number", "c1", "--agent", "a", "--against", "z"],
+            "no comparison has the agent 'z'; there are a, b",
+        ),
+        (["two", "--number", "c1", "--agent", "a", "--against", "a"], "name two different agents"),
+        (["two", "--number", "tokens", "--agent", "a", "--against", "b"], "no comparison has the measure 'tokens'"),
         (["two", "--number", "c1", "--agent", "a", "--category", "toys"], "the category 'toys'; near to it: toy"),
     ],
 )
@@ -120,9 +129,52 @@ def test_a_study_without_tables_says_what_makes_them(cli, study):
     [
         (["--agent", "a"], "--agent does not go without --number"),
         (["--reading", "fixed_tasks"], "--reading does not go without --number"),
+        (["--against", "a"], "--against does not go without --number"),
+        (["--number", "c1", "--against", "a"], "--against needs --agent"),
         (["--number", "c1", "--measure", "c2"], "--measure does not go with --number"),
         (["t__a__s1", "--number", "c1"], "RUN does not go with --number"),
     ],
 )
 def test_options_of_a_run_and_of_a_number_do_not_mix(cli, two, args, message):
     assert message in " ".join(cli("explain", "two", *args, check=2).stderr.split())
+
+
+def test_a_difference_is_told_from_whom_it_is_asked_of(cli, tmp_path):
+    made = explain_page.study_of_numbers(tmp_path / "pair", pair=True)
+    analyze(made.path)
+    args = ("explain", "pair", "--number", "avg_at_k", "--agent", "search", "--against", "other")
+    text = cli(*args).stdout
+    assert text.startswith("avg_at_k of search against other  overall, random tasks\n")
+    gaps = [0.4 - 0.75, 0.4 - 0.375, 0.225 - 0.35]
+    told = explain_difference(made.path, "avg_at_k", "search", "other")
+    assert [task.difference for task in told.tasks] == pytest.approx(gaps)
+    assert told.difference == pytest.approx(mean(gaps))
+    se = stdev(gaps) / 3**0.5  # the one task of its family joins the others
+    assert (told.se, told.df, told.warnings) == (pytest.approx(se), 2, ())
+    assert (told.low, told.high) == pytest.approx(score_interval(Moments(mean(gaps), se, 2, 3), 0.95, (-1, 1)))
+    assert "3 common tasks: 1 won, 2 lost, 0 tied" in text
+    assert "pack (puzzle) = 0.4 - 0.75 = -0.35\n    search: 0.5 pack__search__s1; 0.3 pack__search__s2\n" in text
+    assert told.p == 0.5, "of the 8 signs 4 have a mean as far from 0"
+    assert DifferenceTold.model_validate(json.loads(cli(*args, "--json").stdout)) == told
+    back = explain_difference(made.path, "avg_at_k", "other", "search")
+    assert (back.difference, back.low, back.high, back.se) == (-told.difference, -told.high, -told.low, told.se)
+    assert (back.wins, back.losses, back.p) == (told.losses, told.wins, told.p)
+    for line in difference_text(told, 100).plain.split("\n"):
+        assert len(line) <= 100, line
+    best = explain_difference(made.path, "best_at_k", "search", "other", reading="fixed tasks")
+    assert (best.tasks[1].first, best.tasks[1].difference) == (None, None), "best@2 of one score is none"
+    for measure in ("best_at_k", "c1", "c2", "c3"):
+        for reading in ("random tasks", "fixed tasks"):
+            one = explain_difference(made.path, measure, "search", "other", "puzzle", reading)
+            assert one.warnings == (), (measure, reading)
+
+
+def test_agents_without_a_common_task_have_no_difference(cli, tmp_path):
+    made = MadeStudy(tmp_path / "far", ["a", "b"], {"t": "toy", "u": "toy"}, 1)
+    made.add("t", "a", 1, ["0", "0.5"], "0.5")
+    analyze(made.path)
+    text = cli("explain", "far", "--number", "avg_at_k", "--agent", "a", "--against", "b").stdout
+    assert "difference = — [no interval]" in text
+    assert "none: no task has a number of both" in text
+    assert "t (toy) = 0.5 - — = —" in text
+    assert "b: no run" in text

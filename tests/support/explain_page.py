@@ -12,9 +12,10 @@ from made_study import MadeStudy
 
 from loopscope.analysis.build import analyze
 from loopscope.analysis.explain import explain_run, find_checkpoint, selected
+from loopscope.analysis.explain.difference import explain_difference
 from loopscope.analysis.explain.number import explain_number
 from loopscope.cli.explained import checkpoint_text, explanation_text
-from loopscope.cli.explained_number import number_text
+from loopscope.cli.explained_number import difference_text, number_text
 
 _ROOT = Path(__file__).parents[2]
 PAGE = _ROOT / "docs" / "explain.md"
@@ -48,23 +49,33 @@ def example(directory: Path) -> MadeStudy:
     return study
 
 
-def study_of_numbers(directory: Path) -> MadeStudy:
-    """A study of three tasks in two families, with a score that is missing."""
-    study = MadeStudy(directory, ["search"], {"pack": "puzzle", "route": "puzzle", "tune": "systems"}, 2)
-    for task, scores in {"pack": ("0.5", "0.3"), "route": ("0.4", None), "tune": ("0.2", "0.25")}.items():
-        for seed, score in enumerate(scores, 1):
-            study.add(task, "search", seed, ["0", "0.2", score], score)
+def study_of_numbers(directory: Path, *, pair: bool = False) -> MadeStudy:
+    """A study of three tasks in two families, with a score that is missing; `pair`: with a second agent."""
+    study = MadeStudy(directory, ["search", "other"] if pair else ["search"], _FAMILIES, 2)
+    for agent, tasks in _SCORES.items() if pair else [("search", _SCORES["search"])]:
+        for task, scores in tasks.items():
+            for seed, score in enumerate(scores, 1):
+                study.add(task, agent, seed, ["0", "0.2", score], score)
     return study
 
 
+_FAMILIES = {"pack": "puzzle", "route": "puzzle", "tune": "systems"}
+_SCORES: dict[str, dict[str, tuple[str | None, ...]]] = {
+    "search": {"pack": ("0.5", "0.3"), "route": ("0.4", None), "tune": ("0.2", "0.25")},
+    "other": {"pack": ("0.7", "0.8"), "route": ("0.35", "0.4"), "tune": ("0.3", "0.4")},
+}
+
+
 def number_output(directory: Path, options: str) -> str:
-    """What the verb prints of a number of the study of numbers."""
-    study = study_of_numbers(directory).path
-    analyze(study)
+    """What the verb prints of a number, or of a difference, of the study of numbers."""
     words = options.split()
     chosen = dict(zip((word.removeprefix("--") for word in words[::2]), words[1::2], strict=True))
-    reading = chosen.pop("reading", "random_tasks").replace("_", " ")
-    return number_text(explain_number(study, chosen.pop("number"), reading=reading, **chosen), _NUMBER_WIDTH).plain
+    study = study_of_numbers(directory, pair="against" in chosen).path
+    analyze(study)
+    if "against" in chosen:
+        found = explain_difference(study, chosen["number"], chosen["agent"], chosen["against"])
+        return difference_text(found, _NUMBER_WIDTH).plain
+    return number_text(explain_number(study, chosen["number"]), _NUMBER_WIDTH).plain
 
 
 def output(study: Path, options: str) -> str:

@@ -1,12 +1,12 @@
-"""The explanation of one number of a study as text: value, error, interval, and every task with its runs."""
+"""The explanation of a number of a study, or of a difference of two, as text: value, error, interval, tasks, runs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from rich.text import Text
 
-from loopscope.analysis.explain.number_model import NumberTold, RunOfNumber, TaskOfNumber
+from loopscope.analysis.explain.number_model import DifferenceTold, NumberTold, RunOfNumber, TaskOfNumber
 from loopscope.cli.explained_lines import Page
 from loopscope.cli.tables import MISSING, counted
 from loopscope.models.standing import spelled_interval
@@ -28,6 +28,37 @@ def number_text(told: NumberTold, width: int) -> Text:
     return page.text
 
 
+def difference_text(told: DifferenceTold, width: int) -> Text:
+    """The difference and what may be said of it first, then of what it is made."""
+    page = Page(width)
+    page.head(f"{told.measure} of {told.first} against {told.second}", f"{told.category}, {told.reading}")
+    page.line(f"difference = {_spelled(told.difference)} {_ends(told)}: mean over common tasks of first less second")
+    page.line(told.verdict)
+    page.line(f"{counted(told.n_tasks, 'common task')}: {told.wins} won, {told.losses} lost, {told.ties} tied")
+    if told.missing_low is not None and told.missing_high is not None:
+        page.line(f"with the missing scores between {_spelled(told.missing_low)} and {_spelled(told.missing_high)}")
+    _notes(page, told.guard)
+    page.head("test")
+    if told.p is None:
+        page.line("none: no task has a number of both")
+    else:
+        page.line(
+            f"p = {_spelled(told.p)}, at least {_spelled(told.p_least)} whatever the difference: {told.p_formula}"
+        )
+        page.line(f"corrected p = {_spelled(told.p_adjusted)}: Holm's, of {counted(told.family, 'comparison')}")
+    page.head("interval", f"{told.level * 100:g} %")
+    for line in _interval_lines(told):
+        page.line(line)
+    page.head("tasks", "first less second; the runs of each")
+    of_score = told.measure in _SCORES
+    for task in told.tasks:
+        terms = f"{_spelled(task.first)} - {_spelled(task.second)}"
+        page.line(f"{task.task} ({task.category}) = {terms} = {_spelled(task.difference)}", 2, "bold")
+        for agent, runs in ((told.first, task.first_runs), (told.second, task.second_runs)):
+            page.line(f"{agent}: {_runs(runs, of_score=of_score)}", 4)
+    return page.text
+
+
 def _head(page: Page, told: NumberTold) -> None:
     page.head(f"{told.measure} of {told.agent}", f"{told.category}, {told.reading}")
     page.line(f"{told.measure} = {_spelled(told.value)} {_ends(told)}: {told.value_formula}")
@@ -37,11 +68,15 @@ def _head(page: Page, told: NumberTold) -> None:
         page.line(
             f"with the missing scores: {_spelled(told.missing_low)} if all are 0, {_spelled(told.missing_high)} if 1"
         )
-    for guard in (told.guard or "").split("; ") if told.guard else ():
+    _notes(page, told.guard)
+
+
+def _notes(page: Page, guards: str | None) -> None:
+    for guard in guards.split("; ") if guards else ():
         page.line(f"note: {guard}", 2, "yellow")
 
 
-def _interval_lines(told: NumberTold) -> Iterator[str]:
+def _interval_lines(told: NumberTold | DifferenceTold) -> Iterator[str]:
     if told.se is None:
         yield f"none: {told.guard or 'the data say nothing of the spread'}"
         return
@@ -57,7 +92,11 @@ def _interval_lines(told: NumberTold) -> Iterator[str]:
 def _task(page: Page, told: TaskOfNumber, *, of_score: bool) -> None:
     spread = "" if told.seed_variance is None else f"; variance {_spelled(told.seed_variance)}"
     page.line(f"{told.task} ({told.category}) = {_spelled(told.value)}{spread}", 2, "bold")
-    page.line("; ".join(_run(run, of_score=of_score) for run in told.runs), 4)
+    page.line(_runs(told.runs, of_score=of_score), 4)
+
+
+def _runs(told: Sequence[RunOfNumber], *, of_score: bool) -> str:
+    return "; ".join(_run(run, of_score=of_score) for run in told) or "no run"
 
 
 def _run(told: RunOfNumber, *, of_score: bool) -> str:
@@ -66,7 +105,7 @@ def _run(told: RunOfNumber, *, of_score: bool) -> str:
     return f"{_spelled(told.value)} {told.run_id}" + (f" ({told.source})" if other else "")
 
 
-def _ends(told: NumberTold) -> str:
+def _ends(told: NumberTold | DifferenceTold) -> str:
     return spelled_interval(told.low, told.high, _spelled)
 
 

@@ -59,6 +59,10 @@ def explain(
     agent: Annotated[
         str | None, typer.Option("--agent", help="Of --number: whose.", show_default="the only agent")
     ] = None,
+    against: Annotated[
+        str | None,
+        typer.Option("--against", help="Of --number: its difference to that of this agent.", show_default=False),
+    ] = None,
     category: Annotated[
         str | None, typer.Option("--category", help="Of --number: only this family of tasks.", show_default="all")
     ] = None,
@@ -76,15 +80,23 @@ def explain(
 
     With --number: how one number of the study and its interval came about, with the runs behind it.
     """
-    of_number = {"--agent": agent, "--category": category, "--reading": reading}
+    from loopscope.models.tables import OVERALL
+
+    of_number = {"--agent": agent, "--against": against, "--category": category, "--reading": reading}
     of_run = {"RUN": run, "--measure": measure, "--checkpoint": checkpoint}
     for name, value in (of_number if number is None else of_run).items():
         if value:
             raise typer.BadParameter(f"{name} does not go {'without' if number is None else 'with'} --number")
-    if number is not None:
-        _number(study, number, agent, category, reading or Reading.RANDOM_TASKS, json=json)
-    else:
+    if number is None:
         _run(study, run, measure, checkpoint, json=json)
+        return
+    place = category or OVERALL, (reading or Reading.RANDOM_TASKS).replace("_", " ")
+    if against is None:
+        _number(study, number, agent, place, json=json)
+    elif agent is None:
+        raise typer.BadParameter("--against needs --agent: whose number is held against that one's")
+    else:
+        _difference(study, number, (agent, against), place, json=json)
 
 
 def _run(study: Path, run: str | None, measure: list[str] | None, checkpoint: str | None, *, json: bool) -> None:
@@ -108,17 +120,22 @@ def _run(study: Path, run: str | None, measure: list[str] | None, checkpoint: st
         out.print(explanation_text(told, out.width), soft_wrap=True)
 
 
-def _number(study: Path, number: str, agent: str | None, category: str | None, reading: Reading, *, json: bool) -> None:
+def _number(study: Path, number: str, agent: str | None, place: tuple[str, str], *, json: bool) -> None:
     from loopscope.analysis.explain.number import explain_number
     from loopscope.cli.explained_number import number_text
-    from loopscope.models.tables import OVERALL
 
-    told = explain_number(study, number, agent, category or OVERALL, reading.replace("_", " "))
-    if json:
-        print_json(told)
-        return
-    _warn(told.warnings)
-    out.print(number_text(told, out.width), soft_wrap=True)
+    told = explain_number(study, number, agent, *place)
+    _warn(() if json else told.warnings)
+    print_json(told) if json else out.print(number_text(told, out.width), soft_wrap=True)
+
+
+def _difference(study: Path, number: str, agents: tuple[str, str], place: tuple[str, str], *, json: bool) -> None:
+    from loopscope.analysis.explain.difference import explain_difference
+    from loopscope.cli.explained_number import difference_text
+
+    told = explain_difference(study, number, *agents, *place)
+    _warn(() if json else told.warnings)
+    print_json(told) if json else out.print(difference_text(told, out.width), soft_wrap=True)
 
 
 def _warn(warnings: Iterable[str]) -> None:

@@ -65,27 +65,22 @@ def explain_number(
         RecordError: there is no study, its tables do not hold such a number, or a record cannot be read.
     """
     store = StudyStore.open(directory)
-    row = _row(store, {"measure": measure, "agent": agent, "category": category, "reading": reading})
-    agent = str(row["agent"])
-    table = _table(store, "runs").filter(pl.col("agent") == agent).sort("run_id")
-    names = [r for r in table.to_dicts() if category in (OVERALL, r["category"])]
-    values = {r["run_id"]: _value(store, r["run_id"], measure) for r in names}
+    wanted = {"measure": measure, "agent": agent, "category": category, "reading": reading}
+    row = rows_of(store, "intervals", wanted).to_dicts()[0]
+    names = runs_of(store, (row["agent"],), category)
+    values = {r["run_id"]: value_of(store, r["run_id"], measure) for r in names}
     numbers, tasks = _tasks(names, values, measure)
-    moments = _moments(numbers, reading)
     return NumberTold(
         **{name: row[name] for name in NumberTold.model_fields.keys() & row.keys()},
+        **made_of(numbers, reading, row["method"], row["level"]),
         value_formula=_VALUES.get(measure, _VALUE),
-        se=moments.se if moments else None,
-        se_formula=_ERRORS[reading],
-        df=moments.df if moments else None,
-        t=t_quantile((1 + row["level"]) / 2, moments.df) if moments and moments.se else None,
-        interval_formula=_UNSEEN if row["method"] and moments and not moments.se else _METHODS.get(row["method"] or ""),
         tasks=tasks,
-        warnings=_stale(store, row["value"], numbers),
+        warnings=stale(store, row["value"], numbers),
     )
 
 
-def _table(store: StudyStore, name: str) -> pl.DataFrame:
+def table_of(store: StudyStore, name: str) -> pl.DataFrame:
+    """A table of the study; RecordError where it is not there or cannot be read."""
     path = store.tables / f"{name}.parquet"
     remedy = f"`loopscope analyze {store.path}` makes it"
     if not path.is_file():
@@ -96,32 +91,57 @@ def _table(store: StudyStore, name: str) -> pl.DataFrame:
         raise RecordError(f"{path}: cannot be read ({type(error).__name__}); {remedy} anew") from None
 
 
-def _row(store: StudyStore, wanted: Mapping[str, str | None]) -> dict[str, Any]:
-    """The row of `intervals`; an error names what there is of the first thing that is not, or what is near to it."""
-    table = _table(store, "intervals")
+def rows_of(store: StudyStore, table: str, wanted: Mapping[str, str | None]) -> pl.DataFrame:
+    """The rows of a table with these values; an error says what there is instead of the first that is not there."""
+    found = table_of(store, table)
     for column, value in wanted.items():
-        names = table[column].unique().sort().to_list()
-        if value is None and len(names) == 1:
-            continue
-        if value is None:
-            raise RecordError(f"{store.path}: has {len(names)} {column}s; name one of them: {_some(names)}")
-        if value not in names:
-            near = get_close_matches(value, names, _NEAR, 0.5)
-            offer = f"near to it: {', '.join(near)}" if near else f"there are {_some(names)}"
-            raise RecordError(f"{store.path}: no number has the {column} {value[:_SHOWN]!r}; {offer}")
-        table = table.filter(pl.col(column) == value)
-    return table.to_dicts()[0]
+        names = found[column].unique().sort().to_list()
+        if value is None and len(names) != 1:
+            raise RecordError(f"{store.path}: has {len(names)} {column}s; name one of them: {some_of(names)}")
+        if value is not None:
+            check_name(store, "number" if table == "intervals" else "comparison", column, value, names)
+            found = found.filter(pl.col(column) == value)
+    return found
 
 
-def _some(names: Sequence[str]) -> str:
+def check_name(store: StudyStore, what: str, column: str, value: str, names: Sequence[str]) -> None:
+    """RecordError, with what is near to it, for a value that no number (or comparison) has."""
+    if value in names:
+        return
+    near = get_close_matches(value, names, _NEAR, 0.5)
+    offer = f"near to it: {', '.join(near)}" if near else f"there are {some_of(names)}"
+    raise RecordError(f"{store.path}: no {what} has the {column} {value[:_SHOWN]!r}; {offer}")
+
+
+def some_of(names: Sequence[str]) -> str:
+    """The first of them, and how many more there are."""
     if not names:
         return "none, as nothing was analysed"
     return ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
 
 
-def _value(store: StudyStore, run_id: str, measure: str) -> Amount:
+def runs_of(store: StudyStore, agents: Sequence[str], category: str) -> list[dict[str, Any]]:
+    """Rows of `runs`, by id."""
+    table = table_of(store, "runs").filter(pl.col("agent").is_in(agents)).sort("run_id")
+    return [row for row in table.to_dicts() if category in (OVERALL, row["category"])]
+
+
+def value_of(store: StudyStore, run_id: str, measure: str) -> Amount:
+    """The measure of a run, from its records."""
     run = analysed(store, store.run(run_id))
     return run.final_value if measure in OUTCOMES else {**PROCESS, **DIAGNOSTICS, **RESOURCES}[measure](run)
+
+
+def made_of(numbers: TaskNumbers | None, reading: str, method: str | None, level: float) -> dict[str, Any]:
+    """Error, degrees of freedom, quantile and formulas of an interval, as the fields of what is told."""
+    moments = _moments(numbers, reading)
+    return {
+        "se": moments.se if moments else None,
+        "se_formula": _ERRORS[reading],
+        "df": moments.df if moments else None,
+        "t": t_quantile((1 + level) / 2, moments.df) if moments and moments.se else None,
+        "interval_formula": _UNSEEN if method and moments and not moments.se else _METHODS.get(method or ""),
+    }
 
 
 def _tasks(
@@ -136,17 +156,18 @@ def _tasks(
     numbers = task_numbers(sample, 0, OVERALL, best=measure == BEST_AT_K, k=k, missing=0)
     told = []
     for task, value, variance in zip(sample.panel.tasks, numbers.values, numbers.variances, strict=True):
-        runs = tuple(
-            RunOfNumber(run_id=r["run_id"], seed=r["seed"], value=number(values[r["run_id"]]), source=r["final_source"])
-            for r in names
-            if r["task"] == task
-        )
+        runs = tuple(told_run(r, values[r["run_id"]]) for r in names if r["task"] == task)
         told.append(
             TaskOfNumber(
-                task=task, category=categories[task], value=_known(value), seed_variance=_known(variance), runs=runs
+                task=task, category=categories[task], value=known(value), seed_variance=known(variance), runs=runs
             )
         )
     return numbers, tuple(told)
+
+
+def told_run(row: Mapping[str, Any], value: Amount) -> RunOfNumber:
+    """A run with its value."""
+    return RunOfNumber(run_id=row["run_id"], seed=row["seed"], value=number(value), source=row["final_source"])
 
 
 def _moments(numbers: TaskNumbers | None, reading: str) -> Moments | None:
@@ -159,7 +180,7 @@ def _moments(numbers: TaskNumbers | None, reading: str) -> Moments | None:
     return seed_moments(values, numbers.variances[there], numbers.df[there], int(numbers.rollouts[there].sum()))
 
 
-def _stale(store: StudyStore, value: float | None, numbers: TaskNumbers | None) -> tuple[str, ...]:
+def stale(store: StudyStore, value: float | None, numbers: TaskNumbers | None) -> tuple[str, ...]:
     """Where the table says another value than the records do."""
     there = numbers.values[~np.isnan(numbers.values)] if numbers is not None else np.empty(0)
     found = float(there.mean()) if there.size else None
@@ -168,5 +189,6 @@ def _stale(store: StudyStore, value: float | None, numbers: TaskNumbers | None) 
     return () if same else (f"the study's tables were made before something changed: the records give {found}; {made}",)
 
 
-def _known(value: float) -> float | None:
+def known(value: float) -> float | None:
+    """None for NaN."""
     return None if np.isnan(value) else float(value)

@@ -1,4 +1,4 @@
-"""What the explanation of one number of a study holds."""
+"""What the explanation of one number of a study, or of the difference of two, holds."""
 
 from __future__ import annotations
 
@@ -82,5 +82,93 @@ class NumberTold(Record):
     """What to know before it is believed."""
     tasks: tuple[TaskOfNumber, ...]
     """By name."""
+    warnings: tuple[str, ...] = ()
+    """That the tables are older than the records."""
+
+
+class TaskOfDifference(Record):
+    """A task behind a difference."""
+
+    task: str
+    """Name in tables."""
+    category: str
+    """Its family."""
+    first: float | None
+    """The first agent's value, from its runs."""
+    second: float | None
+    """The second's."""
+    difference: float | None
+    """First less second; None, where either is, leaves the task out."""
+    first_runs: tuple[RunOfNumber, ...]
+    """The first agent's that have a record, by id."""
+    second_runs: tuple[RunOfNumber, ...]
+    """The second's."""
+
+
+class DifferenceTold(Record):
+    """A row of `comparisons`, seen from the first agent, and what stands behind it."""
+
+    first: str
+    """Label of the agent."""
+    second: str
+    """Of the one that it is held against."""
+    category: str
+    """The family, or `overall`."""
+    measure: str
+    """As in the table `comparisons`."""
+    reading: str
+    """`random tasks` or `fixed tasks`."""
+    difference: float | None
+    """First less second, as the tables have it."""
+    se: float | None
+    """Standard error; None where the data say nothing of it."""
+    se_formula: str
+    """How it is made."""
+    df: float | None
+    """Degrees of freedom of `se` (Satterthwaite)."""
+    t: float | None
+    """Student's quantile for the level; None without an error."""
+    low: float | None
+    """Of the interval; None where there is none: see `guard`."""
+    high: float | None
+    """The other end."""
+    level: float
+    """Nominal coverage."""
+    method: str | None
+    """`score` or `t`."""
+    interval_formula: str | None
+    """How the method makes the interval of difference, se and df."""
+    p: float | None
+    """Of the test, not corrected."""
+    p_formula: str
+    """How it is made."""
+    p_adjusted: float | None
+    """Holm's, over the family."""
+    p_least: float | None
+    """However large the difference, p cannot be less."""
+    family: int
+    """Comparisons that were corrected together."""
+    wins: int
+    """Common tasks on which the first is higher."""
+    losses: int
+    """... on which the second is."""
+    ties: int
+    """... on which they are equal."""
+    n_tasks: int
+    """Common tasks."""
+    n_missing: int
+    """Rollouts of either, planned or done, without a value."""
+    missing_low: float | None
+    """The difference with the first's missing final scores at 0 and the second's at 1."""
+    missing_high: float | None
+    """The other way round."""
+    finding: str
+    """As in the table `comparisons`."""
+    verdict: str
+    """The same in words."""
+    guard: str | None
+    """What to know before it is believed."""
+    tasks: tuple[TaskOfDifference, ...]
+    """By name, those that one alone has too."""
     warnings: tuple[str, ...] = ()
     """That the tables are older than the records."""

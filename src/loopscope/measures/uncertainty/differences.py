@@ -73,7 +73,7 @@ def difference(
 
     The bounds of the settings are those of the scores. ValueError for a model or category that is not there.
     """
-    numbers, one, other = _paired(panel, first, second, estimator, category, pairing)
+    numbers, one, other = paired(panel, first, second, estimator, category, pairing)
     bounds = settings.bounds
     spread = None if bounds is None else (bounds[0] - bounds[1], bounds[1] - bounds[0])
     interval = _tied(mean_of(numbers, replace(settings, bounds=spread)), numbers.values)
@@ -137,7 +137,7 @@ def verdict(found: Difference, alpha: float) -> str:
     return f"{found.first} is {'higher' if low > 0 else 'lower'} than {found.second}"
 
 
-def _paired(
+def paired(
     panel: Panel, first: str, second: str, estimator: Estimator, category: str | None, pairing: Pairing
 ) -> tuple[TaskNumbers, Floats, Floats]:
     """The tasks' differences, and the (task, seed) scores of each that they rest on."""
