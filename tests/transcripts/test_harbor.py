@@ -11,9 +11,13 @@ import pytest
 import zstandard
 from log_seeds import seeds
 
+from loopscope.imports import import_logs
+from loopscope.models import Problem, RunStatus
+from loopscope.records import StudyStore
 from loopscope.transcripts import formats
-from loopscope.transcripts.canonical import NoteKind
+from loopscope.transcripts.canonical import Ended, NoteKind
 from loopscope.transcripts.errors import TranscriptError
+from loopscope.transcripts.serial import pack, unpack
 
 LOGS = Path(__file__).parents[1] / "fixtures/logs"
 
@@ -110,3 +114,57 @@ def test_a_job_without_any_log_is_refused(tmp_path: Path) -> None:
     trial(tmp_path / "job", "t__1")
     with pytest.raises(TranscriptError, match="no agent left a log"):
         list(formats.read(tmp_path / "job"))
+
+
+AGENT_ENDED = {"agent_execution": {"finished_at": "2026-01-01T00:00:00Z"}}
+
+
+def exception(kind: str, message: str = "it\n  broke") -> Any:
+    return {"exception_info": {"exception_type": kind, "exception_message": message, "exception_traceback": "..."}}
+
+
+@pytest.mark.parametrize(
+    ("result", "ended"),
+    [
+        ({"exception_info": None} | AGENT_ENDED, Ended(RunStatus.COMPLETED)),
+        ({"exception_info": None}, None),
+        (AGENT_ENDED, None),
+        (exception("AgentTimeoutError") | AGENT_ENDED, Ended(RunStatus.DEADLINE)),
+        (
+            exception("NonZeroAgentExitCodeError") | AGENT_ENDED,
+            Ended(RunStatus.AGENT_ERROR, "NonZeroAgentExitCodeError", "agent", "it broke"),
+        ),
+        (
+            exception("RewardFileNotFoundError") | AGENT_ENDED,
+            Ended(RunStatus.COMPLETED, "RewardFileNotFoundError", "scoring", "it broke"),
+        ),
+        (exception("CancelledError", ""), Ended(RunStatus.UNKNOWN, "CancelledError")),
+        ({"exception_info": "odd"}, Ended(RunStatus.AGENT_ERROR, "exception")),
+    ],
+)
+def test_how_a_trial_ended_is_what_its_result_says(tmp_path: Path, result: Any, ended: Ended | None) -> None:
+    folder = trial(tmp_path / "job", "t__1", **result)
+    (folder / "agent/trajectory.json").write_bytes(trajectory())
+    [found] = formats.read(tmp_path / "job")
+    assert found.ended == ended
+    assert unpack(pack(found).data, folder) == found
+
+
+def test_a_step_ended_as_its_own_result_says(tmp_path: Path) -> None:
+    folder = trial(tmp_path, "t__1", exception_info=None, step_results=[{"step_name": "b"} | exception("ApiError")])
+    (folder / "agent").rmdir()
+    for name in ("a", "b"):
+        (folder / "steps" / name / "agent").mkdir(parents=True)
+        (folder / "steps" / name / "agent/trajectory.json").write_bytes(trajectory())
+    first, second = formats.read(folder)
+    assert first.ended is None and second.ended is not None
+    assert (second.ended.status, second.ended.problem) == (RunStatus.AGENT_ERROR, "ApiError")
+
+
+def test_a_record_says_how_an_imported_trial_ended(tmp_path: Path) -> None:
+    folder = trial(tmp_path / "job", "t__1", **exception("ApiError"))
+    (folder / "agent/trajectory.json").write_bytes(trajectory())
+    report = import_logs([tmp_path / "job"], tmp_path / "study")
+    record = StudyStore.open(tmp_path / "study").run(report.taken[0].run_id).record
+    assert record.status is RunStatus.AGENT_ERROR
+    assert record.problems == (Problem(kind="ApiError", stage="agent", message="it broke"),)

@@ -10,7 +10,7 @@ from importlib.metadata import version
 from itertools import chain
 
 from loopscope.imports.naming import harness_of
-from loopscope.models import Imported, ReportedReward, RunRecord, RunStatus, Timings
+from loopscope.models import Imported, Problem, ReportedReward, RunRecord, RunStatus, Timings
 from loopscope.records.store import run_id_of
 from loopscope.transcripts.canonical import MAIN, MarkKind, Note, Transcript
 
@@ -57,7 +57,7 @@ def make_record(transcript: Transcript, digest: str, log: str, identity: Identit
         harness=harness_of(transcript.source),
         model=transcript.source.model,
         seed=identity.seed,
-        status=RunStatus.UNKNOWN,
+        status=transcript.ended.status if transcript.ended else RunStatus.UNKNOWN,
         started_at=_moment(began),
         finished_at=_moment(ended),
         timings=Timings(agent_sec=total if _in_one_go(transcript) else None, total_sec=total),
@@ -66,6 +66,7 @@ def make_record(transcript: Transcript, digest: str, log: str, identity: Identit
         usage=transcript.usage.total,
         versions={"loopscope": _version()},
         imported=_imported(transcript, digest, log),
+        problems=_problems(transcript),
     )
 
 
@@ -91,6 +92,13 @@ def _imported(transcript: Transcript, digest: str, log: str) -> Imported:
         reported=ReportedReward(reward=reported.reward, where=reported.where) if reported else None,
         notes=tuple(notes),
     )
+
+
+def _problems(transcript: Transcript) -> tuple[Problem, ...]:
+    ended = transcript.ended
+    if ended is None or ended.problem is None:
+        return ()
+    return (Problem(kind=ended.problem, stage=ended.stage, message=ended.message),)
 
 
 def _line(note: Note) -> str:

@@ -13,6 +13,7 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Any
 
+from loopscope.models.run import RunStatus
 from loopscope.models.usage import Usage
 from loopscope.models.value_types import value_type
 
@@ -228,6 +229,19 @@ class Reported:
 
 
 @value_type
+class Ended:
+    """How the log itself says that the run ended."""
+
+    status: RunStatus
+    problem: str | None = None
+    """Name of the error, if there was one to tell of."""
+    stage: str = "agent"
+    """What failed: agent, scoring."""
+    message: str = ""
+    """Of the error, on one line."""
+
+
+@value_type
 class Source:
     """Where a transcript comes from, as far as its log says so."""
 
@@ -260,6 +274,8 @@ class Transcript:
     notes: tuple[Note, ...]
     reported: Reported | None = None
     """None where the log states no reward: it is missing, and not 0."""
+    ended: Ended | None = None
+    """None where the log does not say how the run ended."""
 
     @property
     def threads(self) -> tuple[str, ...]:

@@ -11,14 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from loopscope.transcripts import atif, claude_session, claude_stream, codex, kimi, opencode_db
-from loopscope.transcripts.canonical import Note, NoteKind, Reported, Transcript
+from loopscope.transcripts.canonical import Ended, Note, NoteKind, Reported, Transcript
+from loopscope.transcripts.endings import ended_in_result
 from loopscope.transcripts.errors import TranscriptError
 from loopscope.transcripts.files import is_file, is_folder, listed, walked, whole
 from loopscope.transcripts.glimpse import Glimpse
 from loopscope.transcripts.parsing import parse
 from loopscope.transcripts.reader import SURE, Reader
 from loopscope.transcripts.rewards import reward_in, reward_in_result
-from loopscope.transcripts.shapes import short, table
+from loopscope.transcripts.shapes import rows, short, table
 
 NAME = "harbor"
 
@@ -71,9 +72,10 @@ def _trial(trial: Path) -> Iterator[Transcript]:
     folders += [step / "agent" for step in listed(trial / "steps") if is_folder(step / "agent")]
     for folder in folders:
         reported = _reported(trial, folder, about if len(folders) == 1 else {})
+        ended = ended_in_result(about if folder.parent == trial else _step(about, folder.parent.name))
         found, broken = agent_log(folder)
         for transcript in found:
-            yield _rewarded(_named(transcript, about, trial, folder), reported, several=len(found) > 1)
+            yield _judged(_named(transcript, about, trial, folder), reported, ended, several=len(found) > 1)
         if broken:
             raise broken
 
@@ -84,12 +86,23 @@ def _reported(trial: Path, folder: Path, result: Mapping[str, Any]) -> Reported 
     return reward_in_result(result) or reward_in(verifier, str(verifier.relative_to(trial)))
 
 
-def _rewarded(transcript: Transcript, reported: Reported | None, *, several: bool) -> Transcript:
-    """The transcript with its trial's reward. Of several sessions nobody can say whose it is."""
-    if reported is None or not several:
-        return replace(transcript, reported=reported)
-    note = Note(NoteKind.SKIPPED, "the trial's reward, which is that of several sessions together")
-    return replace(transcript, notes=(*transcript.notes, note))
+def _step(result: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """The result of one step of a trial."""
+    steps = map(table, rows(result.get("step_results")))
+    return next((step for step in steps if step.get("step_name") == name), {})
+
+
+def _judged(transcript: Transcript, reported: Reported | None, ended: Ended | None, *, several: bool) -> Transcript:
+    """The transcript with its trial's reward and end. Of several sessions nobody can say whose they are."""
+    if not several:
+        return replace(transcript, reported=reported, ended=ended)
+    what = {"reward": reported, "end": ended}
+    notes = (
+        Note(NoteKind.SKIPPED, f"the trial's {name}, which is that of several sessions together")
+        for name, value in what.items()
+        if value is not None
+    )
+    return replace(transcript, notes=(*transcript.notes, *notes))
 
 
 def agent_log(folder: Path) -> tuple[list[Transcript], TranscriptError | None]:

@@ -104,12 +104,18 @@ def load(path: Path, limit: int = MAX_DOCUMENT) -> Transcript:
 def _dumped(transcript: Transcript) -> bytes:
     """The document; read back once, so that nothing is ever stored that cannot be loaded."""
     try:
-        data = _adapter().dump_json(_Document(VERSION, transcript))
+        data = _json(_Document(VERSION, transcript))
         _parsed(data)
     except (PydanticSerializationError, ValidationError, ValueError, RecursionError):
         plain = _plain(_adapter().dump_python(_Document(VERSION, transcript)), 0)
-        data = _adapter().dump_json(_adapter().validate_python(plain))
+        data = _json(_adapter().validate_python(plain))
     return data
+
+
+def _json(document: _Document) -> bytes:
+    """A transcript whose end is not known is written as before there was such a field: its digest stays what it was."""
+    left_out = {"transcript": {"ended"}} if document.transcript.ended is None else None
+    return _adapter().dump_json(document, exclude=left_out)
 
 
 def _parsed(data: bytes) -> _Document:
