@@ -71,7 +71,7 @@ def seen_in_transcript(
             commits += _commits(thread, scope, followed=False)
     early = _root_behind_others(main)
     warnings += [early] if early else []
-    warnings += peeking(main.shells, [commit.sha for commit in commits if commit.hash_shown])
+    warnings += peeking(main.shells, commits)
     changes = main.timeline.changes
     unfitted = tuple(_unfitted(main, followed=followed))
     warnings += _unfitted_warning(unfitted)
