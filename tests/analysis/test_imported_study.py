@@ -10,7 +10,7 @@ from made_imports import imported, page_of, rounds
 from made_study import MadeStudy, verification
 from made_transcript import bench
 
-from loopscope.analysis import build, workers
+from loopscope.analysis import anew, workers
 from loopscope.analysis.build import analyze
 from loopscope.analysis.tabled import TabledRun
 from loopscope.analysis.work import Known, LeftOut
@@ -129,7 +129,7 @@ def test_several_processes_write_the_same_bytes_as_one(
     many: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     alone = Path(shutil.copytree(many, tmp_path / "alone"))
-    monkeypatch.setattr(build, "WORTH_PROCESSES", 4)
+    monkeypatch.setattr(anew, "WORTH_PROCESSES", 4)
     given: list[str] = []
     give = workers._Worker.give
     monkeypatch.setattr(workers._Worker, "give", lambda self, at, run: (given.append(run.run_id), give(self, at, run)))

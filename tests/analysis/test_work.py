@@ -8,7 +8,7 @@ import pytest
 from made_study import MadeStudy
 from typer.testing import CliRunner
 
-from loopscope.analysis import build, workers
+from loopscope.analysis import anew, workers
 from loopscope.analysis.build import analyze
 from loopscope.analysis.work import Known, LeftOut, answer
 from loopscope.cli import app
@@ -79,7 +79,7 @@ def test_a_fault_of_ours_costs_one_run_and_stays_visible(three, monkeypatch):
 
 @pytest.mark.slow
 def test_so_it_does_where_another_process_meets_it(three, monkeypatch):
-    monkeypatch.setattr(build, "WORTH_PROCESSES", 1)
+    monkeypatch.setattr(anew, "WORTH_PROCESSES", 1)
     start = f"{BREAK}\nwork.analyze_run = breaking\nwork.main()\n"
     monkeypatch.setattr(workers, "_START", start)
     monkeypatch.setattr("loopscope.analysis.work.analyze_run", breaking())

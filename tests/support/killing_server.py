@@ -48,7 +48,7 @@ _MODULES = (
     "dirhash",
     "dulwich.trailers",
     "dulwich.worktree",
-    "loopscope.analysis.tables",
+    "loopscope.analysis.anew",
     "loopscope.cli.summary",
     "loopscope.models.standing",
     "numpy.ma",

@@ -16,12 +16,12 @@ from pathlib import Path
 
 import polars as pl
 
-from loopscope.analysis.work import Known
 from loopscope.evidence.inputs import Hashed, code_version, sources_version
+from loopscope.models import TaskFacts
 from loopscope.models.base import Record
 from loopscope.models.tables import TABLES, StudySummary
 from loopscope.records import RecordError, RunDir, StudyStore, read_model, write_model
-from loopscope.records.durable import parse_model, read_plain
+from loopscope.records.durable import is_scratch, parse_model, read_plain
 from loopscope.records.settled import Settled
 
 SUMMARY = "study.json"
@@ -83,13 +83,20 @@ class Inputs:
             write_model(self.store.tables / _NOTE, made)
 
 
-def inputs_of(store: StudyStore, study: Settled, known: Known, warnings: Iterable[str]) -> Inputs:
+def inputs_of(
+    store: StudyStore,
+    study: Settled,
+    tasks: Mapping[str, TaskFacts],
+    prepared: Mapping[str, frozenset[bytes]],
+    warnings: Iterable[str],
+) -> Inputs:
     """What the tables of a study are going to be made of; to be asked before any of it is read.
 
     Args:
         store: the study.
         study: what its directory says that it is.
-        known: of its tasks.
+        tasks: the prepared ones by name.
+        prepared: files of their untouched work directories, where they are known.
         warnings: what else will be told of it.
     """
     runs = list(store.runs())
@@ -99,9 +106,11 @@ def inputs_of(store: StudyStore, study: Settled, known: Known, warnings: Iterabl
     whole.add("python", platform.python_version().encode())
     whole.add("study", study.name.encode(), study.spec.model_dump_json().encode() if study.spec else b"")
     whole.add("warnings", *(text.encode("utf-8", "surrogateescape") for text in (*study.warnings, *warnings)))
-    for name, facts in known.tasks.items():
-        whole.add(f"task {name}", facts.model_dump_json().encode(), *sorted(known.prepared.get(name, ())))
+    for name, facts in tasks.items():
+        whole.add(f"task {name}", facts.model_dump_json().encode(), *sorted(prepared.get(name, ())))
     try:
+        for path in sorted(path for path in (store.path / "runs").glob("*/") if not is_scratch(path)):
+            whole.add(f"folder {path.name}", b"recorded" if store.run(path.name).is_recorded else b"")
         for path in sorted(store.evaluators.glob("*.yaml")):
             whole.add(f"evaluator {path.name}", read_plain(path))
         for run in runs:
