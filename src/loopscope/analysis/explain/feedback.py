@@ -157,6 +157,7 @@ def _sureness(told: Told, episode: Episode) -> list[Step]:
             sure.pairs if sure else None,
             "measurements before * at the start",
             f"{len(before)} * {len(after)}",
+            note="" if sure else "no confidence is known",
             table="dips",
         ),
         step(
