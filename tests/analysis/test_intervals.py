@@ -19,12 +19,15 @@ from loopscope.analysis.build import analyze
 from loopscope.analysis.finals import FinalScore
 from loopscope.analysis.intervals import figures_of, interval_tables
 from loopscope.analysis.intervals.build import seed_of
-from loopscope.analysis.intervals.samples import MEASURES, bounds_of
+from loopscope.analysis.intervals.figures import Figure
+from loopscope.analysis.intervals.further import everyone_rows
+from loopscope.analysis.intervals.samples import MEASURES, bounds_of, sample_of
 from loopscope.analysis.quantities import DIAGNOSTICS, PROCESS
 from loopscope.analysis.tabled import TabledRun, tabled
-from loopscope.analysis.tables import measure_rows, outcome_rows, resource_rows
+from loopscope.analysis.tables import measure_rows, outcome_rows, resource_rows, task_score_rows
+from loopscope.measures.uncertainty import Estimator, Settings, difference, level_of, panel
 from loopscope.measures.uncertainty import Run as PanelRun
-from loopscope.measures.uncertainty import Settings, difference, level_of, panel
+from loopscope.measures.uncertainty.distributions import t_quantile
 from loopscope.models.interval_rows import ComparisonRow, IntervalRow, NoiseDipRow, NoiseRow, RankingRow
 
 RANDOM, FIXED = "random tasks", "fixed tasks"
@@ -109,6 +112,10 @@ def test_each_number_of_the_other_tables_has_its_interval_and_is_the_same_to_the
         for row in frames[name].to_dicts():
             key = row["agent"], row["category"]
             wanted[*key, row["measure"]] = row["value"], row["n_tasks"], row["n_runs"], rollouts[key] - row["n_runs"]
+    for row in frames["process_by_category"].to_dicts():
+        planned = sum(count for (_, category), count in rollouts.items() if category == row["category"])
+        counts = row["n_runs"], planned - row["n_runs"]
+        wanted["all agents", row["category"], row["measure"]] = row["value"], None, *counts
     for row in frames["resources"].to_dicts():
         key, n = (row["agent"], row["category"]), row["runs"]
         wanted[*key, row["resource"]] = row["per_task"], None, n, rollouts[key] - n
@@ -128,6 +135,63 @@ def test_each_number_of_the_other_tables_has_its_interval_and_is_the_same_to_the
     assert unknown == {"no score", "no run has a value"}
     measures = {measure for _, _, measure in wanted}
     assert measures == {"avg_at_k", "best_at_k", *MEASURES}
+
+
+def test_averages_over_common_tasks_have_the_intervals_of_a_study_of_these_tasks_alone():
+    one, other = scores(0.2, 12), scores(0.25, 12, step=0.03)
+    other["y-3"][1] = None
+    lacking: Scores = {"a": one, "b": {task: own for task, own in other.items() if task not in ("x-0", "y-1")}}
+    whole, alone = (
+        Tables(study)
+        for study in (lacking, {agent: {t: tasks[t] for t in lacking["b"]} for agent, tasks in lacking.items()})
+    )
+    assert {row.category for row in whole.intervals(measure="common_avg")} == {"overall", "x", "y"}
+    assert not alone.intervals(measure="common_avg") and not alone.intervals(measure="common_best")
+    for common, name in (("common_avg", "avg_at_k"), ("common_best", "best_at_k")):
+        found = whole.intervals(measure=common, category="overall")
+        wanted = alone.intervals(measure=name, category="overall")
+        assert [replace(row, measure=name) for row in found] == wanted
+    by_agent = {row.agent: row for row in whole.outcome if row.category == "overall"}
+    for row in whole.intervals(measure="common_avg", category="overall"):
+        assert row.value == by_agent[row.agent].common_avg and row.n_tasks == 10
+    assert [row.n_missing for row in whole.intervals(measure="common_avg", category="y", agent="b")] == [1, 1]
+
+
+def test_a_mean_over_agents_has_the_interval_of_the_tasks_means_over_agents():
+    numbers = {"a": [0.2, 0.4, 0.9, 0.5], "b": [0.1, 0.3, 0.6, 0.8]}
+    rows = [(agent, f"x-{t}", value + 0.05 * s) for agent, own in numbers.items() for t, value in enumerate(own)
+            for s in range(2)]  # fmt: skip
+    categories = {f"x-{t}": "x" for t in range(4)}
+    figure = Figure("all agents", "x", "c1", 0.5, 2, 0, 0, 0)
+    sample = sample_of(rows, categories)
+    random, fixed = everyone_rows([figure], {"c1": sample}, 0)
+    joint = panel([PanelRun("both", f"x-{t}", "1", (numbers["a"][t] + numbers["b"][t] + 0.05) / 2) for t in range(4)],
+                  categories)  # fmt: skip
+    wanted = level_of(joint, "both")
+    assert (random.low, random.high) == (pytest.approx(wanted.low), pytest.approx(wanted.high))
+    assert random.n_runs == 16 and random.n_tasks == 4
+    se = (4 * 2 * (0.05**2 / 4) / 8**2) ** 0.5
+    assert fixed.high - fixed.low == pytest.approx(2 * t_quantile(0.975, 8) * se, rel=0.01)
+    [without, _] = everyone_rows([figure], {"c1": sample_of([r for r in rows if r[:2] != ("b", "x-3")], categories)}, 0)
+    mean = (sum(numbers["a"]) / 4 + sum(numbers["b"][:3]) / 3 + 0.05) / 2
+    assert without.low is not None and without.low < mean < without.high and without.n_tasks == 4
+
+
+def test_an_agents_number_on_one_task_has_the_interval_of_other_seeds():
+    study: Scores = {"a": {"x-0": ["0.2", "0.4", None], "x-1": ["0.7"], "x-2": ["1", "1"]}, "b": {"x-0": [None]}}
+    tables = Tables(study)
+    rows = {(row.agent, row.task): row for row in task_score_rows(tables.finals, tables.categories)}
+    settings = Settings(reading="fixed tasks")
+    for task, values in (("x-0", [0.2, 0.4]), ("x-2", [1.0, 1.0])):
+        pure = panel([PanelRun("a", task, str(s), v) for s, v in enumerate(values)], tables.categories)
+        for row_ends, estimator in (
+            ((rows["a", task].avg_low, rows["a", task].avg_high), Estimator()),
+            ((rows["a", task].best_low, rows["a", task].best_high), Estimator(2)),
+        ):
+            wanted = level_of(pure, "a", estimator, settings=settings)
+            assert row_ends == (pytest.approx(wanted.low), pytest.approx(wanted.high))
+    for key in (("a", "x-1"), ("b", "x-0")):
+        assert (rows[key].avg_low, rows[key].avg_high, rows[key].best_low, rows[key].best_high) == (None,) * 4
 
 
 def test_the_ends_are_those_of_the_pure_functions():

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import polars as pl
 
 from loopscope.analysis.commits import ScoreSource
 from loopscope.analysis.finals import Categories, FinalScore
-from loopscope.analysis.intervals import figures_of, interval_tables
+from loopscope.analysis.intervals import figures_of, interval_tables, score_sample, task_ends
 from loopscope.analysis.parquet import frame
 from loopscope.analysis.quantities import DIAGNOSTICS, PROCESS, RESOURCES, Amount, number
 from loopscope.analysis.tabled import TabledRun
@@ -48,7 +48,8 @@ def study_tables(
     """
     outcomes, uses = outcome_rows(finals, categories), resource_rows(runs, categories)
     process, diagnostics = (measure_rows(runs, names, categories) for names in (PROCESS, DIAGNOSTICS))
-    figures = figures_of(outcomes, [*process, *diagnostics], uses)
+    by_family = category_rows(runs, categories)
+    figures = figures_of(outcomes, [*process, *diagnostics], uses, by_family)
     rows: dict[str, Iterable[object]] = {
         "runs": (run.run for run in runs),
         "checkpoints": (row for run in runs for row in run.checkpoints),
@@ -58,7 +59,7 @@ def study_tables(
         "outcome": outcomes,
         "task_scores": task_score_rows(finals, categories),
         "process": process,
-        "process_by_category": category_rows(runs, categories),
+        "process_by_category": by_family,
         "diagnostics": diagnostics,
         "resources": uses,
         **interval_tables(runs, finals, categories, figures),
@@ -131,11 +132,16 @@ def task_score_rows(finals: Sequence[FinalScore], categories: Categories) -> lis
     grouped: dict[tuple[str, str], list[FinalScore]] = {}
     for final in finals:
         grouped.setdefault((final.agent, final.task), []).append(final)
-    return [_task_score_row(categories[task], of_task) for (_, task), of_task in sorted(grouped.items())]
+    ends = task_ends(score_sample(finals, categories))
+    return [_task_score_row(categories[task], of_task, ends) for (_, task), of_task in sorted(grouped.items())]
 
 
-def _task_score_row(category: str, finals: list[FinalScore]) -> TaskScoreRow:
+def _task_score_row(
+    category: str, finals: list[FinalScore], ends: Mapping[tuple[str, str, str], tuple[float | None, float | None]]
+) -> TaskScoreRow:
     agent, task = finals[0].agent, finals[0].task
+    avg_low, avg_high = ends.get((agent, task, "avg_at_k"), (None, None))
+    best_low, best_high = ends.get((agent, task, "best_at_k"), (None, None))
     result: Outcome = outcome([(final.agent, final.task, final.value) for final in finals])[agent]
     return TaskScoreRow(
         agent=agent,
@@ -144,6 +150,10 @@ def _task_score_row(category: str, finals: list[FinalScore]) -> TaskScoreRow:
         k=result.k,
         avg_at_k=number(result.avg),
         best_at_k=number(result.best),
+        avg_low=avg_low,
+        avg_high=avg_high,
+        best_low=best_low,
+        best_high=best_high,
         n_missing=result.missing,
         n_reconstructed=sum(final.source == ScoreSource.RECONSTRUCTED for final in finals),
         n_reported=sum(final.source == ScoreSource.REPORTED for final in finals),

@@ -10,6 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+EVERYONE = "all agents"
+"""Stands for the agent where a number is a mean over all of them; no label has a space."""
+COMMON_AVG, COMMON_BEST = "common_avg", "common_best"
+"""avg@k and best@k over the tasks on which all agents with a score have one, as in `outcome`."""
+
 
 class Finding(StrEnum):
     """What a comparison found, for code; `ComparisonRow.verdict` has it in words."""
@@ -42,11 +47,12 @@ class IntervalRow:
     """`intervals.parquet`: how sure one number is. By measure, agent, category, then reading."""
 
     agent: str
-    """Label of the agent."""
+    """Label of the agent; `all agents` for a number of `process_by_category`."""
     category: str
     """The family, or `overall`."""
     measure: str
-    """`avg_at_k`, `best_at_k`, a measure of `process` or `diagnostics`, or a resource (per task)."""
+    """`avg_at_k`, `best_at_k`, a measure of `process` or `diagnostics`, or a resource (per task); `common_avg` and
+    `common_best` where the agents of the category have scores on different tasks and on common ones."""
     reading: str
     """`random tasks` or `fixed tasks`. [; statistics]"""
     value: float | None

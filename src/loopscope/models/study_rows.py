@@ -58,6 +58,15 @@ class TaskScoreRow:
     """Mean final score. [reward; 2.2]"""
     best_at_k: float | None
     """Best final score. [reward; 2.2]"""
+    avg_low: float | None
+    """Of avg@k on just this task with other seeds; None, like `avg_high`, with one score, which tells no spread.
+    [reward; statistics]"""
+    avg_high: float | None
+    """The other end. [reward; statistics]"""
+    best_low: float | None
+    """Of best@k, likewise: the best of as many as have a score. [reward; statistics]"""
+    best_high: float | None
+    """The other end. [reward; statistics]"""
     n_missing: int
     """Rollouts without a final score. [count; ]"""
     n_reconstructed: int

@@ -8,11 +8,14 @@ from collections.abc import Iterable, Sequence
 from loopscope.analysis.finals import Categories, FinalScore
 from loopscope.analysis.intervals.comparing import comparison_rows
 from loopscope.analysis.intervals.figures import Figure
+from loopscope.analysis.intervals.further import COMMON, common_rows, everyone_rows
 from loopscope.analysis.intervals.levels import interval_rows, missing_ends
 from loopscope.analysis.intervals.noise import noise_dip_rows, noise_rows
 from loopscope.analysis.intervals.ranks import orders_of, ranking_rows
 from loopscope.analysis.intervals.samples import MEASURES, OUTCOMES, Sample, run_sample, score_sample
 from loopscope.analysis.tabled import TabledRun
+from loopscope.models.interval_rows import EVERYONE, IntervalRow
+from loopscope.models.standing import RANDOM
 from loopscope.models.tables import OVERALL
 
 
@@ -30,13 +33,25 @@ def interval_tables(
     samples, seed = samples_of(runs, finals, categories), seed_of(finals)
     groups = sorted({name for final in finals for name in (categories[final.task], OVERALL)})
     orders = orders_of(samples, groups, seed)
+    everyone = [figure for figure in figures if figure.agent == EVERYONE]
+    common = [figure for figure in figures if figure.measure in COMMON]
+    of_agents = [figure for figure in figures if figure.agent != EVERYONE]
+    intervals: list[IntervalRow] = [
+        *interval_rows(of_agents, samples, missing_ends(finals, categories), seed),
+        *common_rows(common, finals, categories, seed),
+        *everyone_rows(everyone, samples, seed),
+    ]
     return {
-        "intervals": interval_rows(figures, samples, missing_ends(finals, categories), seed),
+        "intervals": sorted(intervals, key=_in_order),
         "comparisons": comparison_rows(samples, groups, {at: order.ranking for at, order in orders.items()}, seed),
         "rankings": ranking_rows(orders),
         "noise": noise_rows(runs, categories, seed),
         "noise_dips": noise_dip_rows(runs, categories, seed),
     }
+
+
+def _in_order(row: IntervalRow) -> tuple[str, str, str, bool]:
+    return row.measure, row.agent, row.category, row.reading != RANDOM
 
 
 def samples_of(runs: Sequence[TabledRun], finals: Sequence[FinalScore], categories: Categories) -> dict[str, Sample]:

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from loopscope.analysis.intervals.samples import AVG_AT_K, BEST_AT_K
-from loopscope.models.tables import MeasureRow, OutcomeRow, ResourceRow
+from loopscope.models.interval_rows import COMMON_AVG, COMMON_BEST, EVERYONE
+from loopscope.models.tables import CategoryRow, MeasureRow, OutcomeRow, ResourceRow
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,10 @@ class Figure:
 
 
 def figures_of(
-    outcome: Iterable[OutcomeRow], measures: Iterable[MeasureRow], resources: Iterable[ResourceRow]
+    outcome: Iterable[OutcomeRow],
+    measures: Iterable[MeasureRow],
+    resources: Iterable[ResourceRow],
+    by_category: Iterable[CategoryRow] = (),
 ) -> list[Figure]:
     """All of them, in the order of their tables."""
     outcomes = list(outcome)
@@ -41,7 +45,23 @@ def figures_of(
         k, planned = rollouts.get((use.agent, use.category), (0, 0))
         lacking = max(0, planned - use.runs)
         found.append(Figure(use.agent, use.category, use.resource, use.per_task, k, lacking, 0, 0))
+    found += _of_common_tasks(outcomes)
+    for mean in by_category:
+        own = [rollouts[at] for at in rollouts if at[1] == mean.category]
+        k, lacking = max((k for k, _ in own), default=0), max(0, sum(n for _, n in own) - mean.n_runs)
+        counts = mean.n_reconstructed, mean.n_reported
+        found.append(Figure(EVERYONE, mean.category, mean.measure, mean.value, k, lacking, *counts))
     return found
+
+
+def _of_common_tasks(outcomes: Iterable[OutcomeRow]) -> Iterator[Figure]:
+    """Where they are other numbers than avg@k and best@k: some agent of the category has a score on further tasks."""
+    scored = [row for row in outcomes if row.avg_at_k is not None]
+    differing = {row.category for row in scored if row.n_tasks != row.n_common and row.n_common}
+    for row in scored:
+        if row.category in differing:
+            for measure, value in ((COMMON_AVG, row.common_avg), (COMMON_BEST, row.common_best)):
+                yield Figure(row.agent, row.category, measure, value, row.k, 0, 0, 0)
 
 
 def _of_outcome(row: OutcomeRow) -> Iterator[Figure]:

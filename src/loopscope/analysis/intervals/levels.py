@@ -21,7 +21,7 @@ from loopscope.models.tables import OVERALL
 def interval_rows(
     figures: Sequence[Figure], samples: Mapping[str, Sample], missing: Mapping[tuple[str, str, str], Ends], seed: int
 ) -> list[IntervalRow]:
-    """One row per number and reading.
+    """One row per number of an agent and reading; numbers without a sample have none.
 
     Args:
         figures: the numbers.
@@ -29,13 +29,12 @@ def interval_rows(
         missing: (agent, category, measure) -> the value with what is missing at its worst and at its best.
         seed: of the draws.
     """
-    rows = [
-        _row(figure, interval, missing.get((figure.agent, figure.category, figure.measure), (None, None)))
+    return [
+        interval_row(figure, interval, missing.get((figure.agent, figure.category, figure.measure), (None, None)))
         for figure in figures
         if figure.measure in samples
         for interval in intervals_of(figure, numbers_of(figure, samples[figure.measure]), seed)
     ]
-    return sorted(rows, key=lambda row: (row.measure, row.agent, row.category, row.reading == READINGS[1]))
 
 
 def numbers_of(figure: Figure, sample: Sample) -> TaskNumbers:
@@ -68,7 +67,8 @@ def _interval(figure: Figure, numbers: TaskNumbers, reading: Reading, seed: int)
     return found
 
 
-def _row(figure: Figure, found: Interval, missing: Ends) -> IntervalRow:
+def interval_row(figure: Figure, found: Interval, missing: Ends) -> IntervalRow:
+    """A row of a number, its interval and what the missing scores could make of it."""
     low, high = _around(figure, found)
     return IntervalRow(
         agent=figure.agent,
