@@ -28,6 +28,9 @@ _INTERPRETED = frozenset([".py", ".sh", ".rb", ".js", ".pl", ".lua", ".r", ".R"]
 _SAVED = "what it saved is known by its own validation alone"
 _EVALUATED_TOO = f"{_SAVED}, and an evaluation of its state counts instead"
 
+_OfState = tuple[str | None, bool, str]
+"""(the state that was measured, whether that is sure, why)."""
+
 
 def builds_itself(main: Thread, scope: ArtifactScope) -> bool | None:
     """Whether evaluations that do not show it build by themselves; None when nothing tells."""
@@ -63,38 +66,53 @@ def thread_evaluations(
     building_too = building_commands(thread) if building is None else frozenset[str]()
     answers = Answers(thread.evaluations, [state for state, _, _ in measured], shells)
     for item, (state, certain, reason) in zip(thread.evaluations, measured, strict=True):
-        status = _EVALUATED.get(item.status)
-        if status is None:
+        if item.status not in _EVALUATED:
             continue
-        place = (item.position, item.order)
-        why = item.reason
-        if status is EvaluationStatus.RESULT and (wrong := answers.wrong(item)):
-            status, why = EvaluationStatus.FAILED, wrong
         counts = item.counts
         if item.rule.saves:
             # One candidate that was trained and then evaluated is one candidate, and worth what the evaluation says.
             counts = counts and state not in evaluated
             certain, reason = False, _SAVED if counts or not item.counts else _EVALUATED_TOO
-        numbers = map(number, item.values) if item.role is not Role.CHECK else ()
-        raw = tuple(value for value in numbers if value is not None)
-        yield EvaluationSeen(
-            at=Moment(message=item.index, call=item.position, order=item.order, thread=thread.name),
-            command=item.command,
-            role=item.role.value,
-            status=status,
-            raw=raw,
-            rewards=_rewards(item, status, raw, evaluator) if counts else (),
-            reason=f"{why}; {reason}" if reason else why,
-            state=state,
-            certain=certain,
-            builds=True if place in builds or item.command in building_too else building,
-            counted=counts,
-            result_message=item.result_index,
-        )
+        itself = True if (item.position, item.order) in builds or item.command in building_too else building
+        at = Moment(message=item.index, call=item.position, order=item.order, thread=thread.name)
+        wrong = answers.wrong(item) if item.status is Found.RESULT else None
+        yield _seen(at, item, (state, certain, reason), wrong, evaluator, counts=counts, builds=itself)
 
 
-def _measured(moment: StateOf | None, item: EvaluationFinding, shaken: int | None) -> tuple[str | None, bool, str]:
-    """(state, whether it is sure, why)."""
+def _seen(
+    at: Moment,
+    item: EvaluationFinding,
+    measured: _OfState,
+    wrong: str | None,
+    evaluator: Evaluator | None,
+    *,
+    counts: bool,
+    builds: bool | None,
+) -> EvaluationSeen:
+    """An evaluation that took place as an event; `wrong`: why its answer is not right, None where it may be."""
+    state, certain, reason = measured
+    status, why = _EVALUATED[item.status], item.reason
+    if wrong:
+        status, why = EvaluationStatus.FAILED, wrong
+    numbers = map(number, item.values) if item.role is not Role.CHECK else ()
+    raw = tuple(value for value in numbers if value is not None)
+    return EvaluationSeen(
+        at=at,
+        command=item.command,
+        role=item.role.value,
+        status=status,
+        raw=raw,
+        rewards=_rewards(item, status, raw, evaluator) if counts else (),
+        reason=f"{why}; {reason}" if reason else why,
+        state=state,
+        certain=certain,
+        builds=builds,
+        counted=counts,
+        result_message=item.result_index,
+    )
+
+
+def _measured(moment: StateOf | None, item: EvaluationFinding, shaken: int | None) -> _OfState:
     if moment is None or moment.state is None:
         return None, False, moment.reason if moment is not None else ""
     if moment.stale and not moment.certain:

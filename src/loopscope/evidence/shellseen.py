@@ -54,27 +54,20 @@ def seen_in_transcript(
     followed = scope.known
     commits = _commits(main, scope, followed=followed)
     places = anchors(transcript, [commit.at.call for commit in commits])
-    warnings = [*_warnings(transcript, threads[1:], places)]
-    shaken = _shaken(threads[1:], places)
-    builds: list[BuildSeen] = []
-    evaluations: list[EvaluationSeen] = []
-    building = builds_itself(main, scope)
-    for thread in threads:
-        states = followed and thread is main
-        timeline = main.timeline if states else None
-        measured = list(thread_evaluations(thread, timeline, evaluator, building, shaken))
-        made = [*_thread_builds(thread, timeline), *built_by_evaluations(thread, measured)]
-        builds += sorted(made, key=lambda item: (item.at.call, item.at.order))
-        evaluations += measured
     for thread in threads[1:]:
         if places.get(thread.name) is not None:
             commits += _commits(thread, scope, followed=False)
+    shaken = _shaken(threads[1:], places)
+    builds, evaluations = _tried(threads, scope, evaluator, shaken)
     early = _root_behind_others(main)
-    warnings += [early] if early else []
-    warnings += peeking(main.shells, commits)
     changes = main.timeline.changes
     unfitted = tuple(_unfitted(main, followed=followed))
-    warnings += _unfitted_warning(unfitted)
+    warnings = (
+        *_warnings(transcript, threads[1:], places),
+        *([early] if early else ()),
+        *peeking(main.shells, commits),
+        *_unfitted_warning(unfitted),
+    )
     return Seen(
         commits=tuple(sorted(commits, key=lambda item: _order(item.at, places))),
         builds=tuple(builds),
@@ -89,9 +82,25 @@ def seen_in_transcript(
         last_change=_moment(changes[-1]) if followed and changes else None,
         last_certain=shaken is None,
         order_checked=not transcript.branched and not early,
-        warnings=tuple(warnings),
+        warnings=warnings,
         subagents=places,
     )
+
+
+def _tried(
+    threads: Sequence[Thread], scope: ArtifactScope, evaluator: Evaluator | None, shaken: int | None
+) -> tuple[list[BuildSeen], list[EvaluationSeen]]:
+    """The builds and evaluations of all threads; states are followed in the first alone."""
+    builds: list[BuildSeen] = []
+    evaluations: list[EvaluationSeen] = []
+    building = builds_itself(threads[0], scope)
+    for number, thread in enumerate(threads):
+        timeline = thread.timeline if scope.known and number == 0 else None
+        measured = list(thread_evaluations(thread, timeline, evaluator, building, shaken))
+        made = [*_thread_builds(thread, timeline), *built_by_evaluations(thread, measured)]
+        builds += sorted(made, key=lambda item: (item.at.call, item.at.order))
+        evaluations += measured
+    return builds, evaluations
 
 
 def _variants(timeline: Timeline) -> dict[str, str]:
