@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 from uncertainty_studies import paper_sized, study
 
 from loopscope.measures.uncertainty import (
+    NO_EVIDENCE,
     Estimator,
+    Run,
     Settings,
     adjusted,
     difference,
@@ -18,7 +20,9 @@ from loopscope.measures.uncertainty import (
     sign_flips,
     sign_test,
 )
-from loopscope.measures.uncertainty.permutation import pair_flips
+from loopscope.measures.uncertainty import panel as panel_of
+from loopscope.measures.uncertainty.panel import Floats
+from loopscope.measures.uncertainty.permutation import draws_for, pair_flips, sign_flips_of
 
 FIXED = Settings(reading="fixed tasks")
 apart = st.lists(st.integers(-9, 9).map(float), min_size=1, max_size=8)
@@ -39,7 +43,7 @@ def test_sign_flips_list_every_sign(values: list[float]) -> None:
 
 def test_drawn_signs_agree_with_listed_ones() -> None:
     values = np.random.default_rng(1).normal(0.4, 1, 14)
-    listed, drawn = sign_flips(values, 0, 0), sign_flips(np.concatenate([values, np.zeros(3)]), 20_000, 0)
+    listed, drawn = sign_flips(values, 0, 0), sign_flips(np.concatenate([values, np.zeros(13)]), 20_000, 0)
     assert listed is not None
     assert drawn is not None
     assert not drawn.exact
@@ -54,36 +58,101 @@ def test_shuffled_labels_agree_with_all_of_them() -> None:
     exact = sum(abs(g) >= 0.25 - 1e-9 for g in gaps) / len(gaps)
     found = label_shuffles(first, second, 20_000, 0)
     assert found is not None
-    assert found.p == pytest.approx(exact, abs=0.01)
-    assert found.least == 2 / 10
+    assert (found.p, found.exact) == (pytest.approx(exact), True)
+    assert found.least == 1 / 10, "no other order of 3 and 2 is the mirror image of one"
     assert label_shuffles(first, np.full((1, 3), np.nan), 10, 0) is None
     many = label_shuffles(np.linspace(0, 1, 9)[None], np.linspace(0, 1, 9)[None], 500, 0)
     assert many is not None
     assert many.p == 1
 
 
-@pytest.mark.parametrize("long", [False, True])
-def test_tasks_of_several_shapes_are_shuffled_each_by_its_own_draws(long: bool) -> None:
-    rng = np.random.default_rng(3)
-    first, second = rng.random((5, 8)), rng.random((5, 8))
-    for task, (n, m) in enumerate([(2, 1), (3, 3), (8, 7) if long else (1, 4), (3, 3), (2, 1)]):
-        first[task, n:], second[task, : 8 - m] = np.nan, np.nan
-    total, statistic, draws = np.zeros(400), 0.0, np.random.default_rng(7)
+def of_shapes(shapes: list[tuple[int, int]]) -> tuple[Floats, Floats]:
+    """Scores of two models, by task, with so many runs of each."""
+    rng, most = np.random.default_rng(3), max(max(shape) for shape in shapes)
+    first, second = rng.random((2, len(shapes), most))
+    for task, (n, m) in enumerate(shapes):
+        first[task, n:], second[task, : most - m] = np.nan, np.nan
+    return first, second
+
+
+def brute(first: Floats, second: Floats) -> float:
+    """p over every order of every task."""
+    total, statistic = np.zeros(1), 0.0
     for one, other in zip(first, second, strict=True):
         one, other = one[~np.isnan(one)], other[~np.isnan(other)]
         pool, n = np.concatenate([one, other]), len(one)
-        some = list(combinations(range(len(pool)), n))
-        if len(some) > 1000:
-            orders = np.argsort(draws.random((400, len(pool))), axis=1)
-        else:
-            listed = np.array([[*firsts, *(i for i in range(len(pool)) if i not in firsts)] for firsts in some])
-            orders = listed[draws.integers(0, len(listed), 400)]
-        total += pool[orders[:, :n]].mean(axis=1) - pool[orders[:, n:]].mean(axis=1)
+        apart = [
+            np.mean(pool[list(some)]) - np.mean(np.delete(pool, some)) for some in combinations(range(len(pool)), n)
+        ]
+        total = np.add.outer(total, apart).ravel()
         statistic += one.mean() - other.mean()
-    for _ in range(2):  # the second time the draws are kept ones
-        found = label_shuffles(first, second, 400, 7)
+    return float((np.abs(total) >= abs(statistic) - 1e-9).mean())
+
+
+def test_tasks_of_several_shapes_are_shuffled_each_in_all_its_orders() -> None:
+    first, second = of_shapes([(2, 1), (3, 3), (1, 4), (3, 3), (2, 1)])
+    for _ in range(2):  # the second time the lists are kept ones
+        found = label_shuffles(first, second, 1, 7)
         assert found is not None
-        assert found.p == (int((np.abs(total) >= abs(statistic) - 1e-9).sum()) + 1) / 401
+        assert (found.p, found.exact) == (pytest.approx(brute(first, second)), True)
+        assert found.least == 1 / (3 * 20 * 5 * 20 * 3)
+
+
+@pytest.mark.parametrize("shapes", [[(2, 2)] * 3 + [(8, 8)], [(2, 2)] * 3 + [(4, 5), (5, 4)] * 2 + [(1, 9)] * 3])
+def test_orders_that_are_too_many_to_list_are_drawn(shapes: list[tuple[int, int]]) -> None:
+    first, second = of_shapes(shapes)
+    found, other = (label_shuffles(first, second, draws, 7) for draws in (20_000, 10_000))
+    assert found is not None
+    assert other is not None
+    assert not found.exact
+    assert found.p == other.p > 0.01, "so plain that the first draws do"
+    if len(shapes) == 4:
+        assert found.p == pytest.approx(brute(first, second), abs=0.02)
+    second += 2
+    [low, lower] = (label_shuffles(first, second, draws, 7) for draws in (5_000, 25_000))
+    assert low is not None
+    assert lower is not None
+    assert 1 / 5001 <= low.p < 0.01
+    assert 1 / 25_001 <= lower.p < 0.01
+    if len(shapes) > 4:
+        assert (low.p, lower.p) == (low.least, lower.least) == (1 / 5001, 1 / 25_001)
+
+
+def test_two_runs_against_five_can_be_one_of_twenty_one_orders() -> None:
+    found = label_shuffles(np.array([[0.9, 0.91, *[np.nan] * 3]]), np.array([[0.1, 0.2, 0.15, 0.12, 0.11]]), 10, 0)
+    assert found is not None
+    assert found.p == pytest.approx(1 / 21)
+    assert found.p == found.least
+    assert found.exact
+
+
+def test_signs_of_many_comparisons_are_those_of_each_alone() -> None:
+    rng = np.random.default_rng(5)
+    values = rng.normal(0.3, 0.5, (4, 30))
+    values[0] = 0.3  # the plainest of all
+    values[2, 20:] = np.nan
+    values[3] = np.nan
+    alone = [sign_flips(row, 25_000, 1) for row in values]
+    assert sign_flips_of(values, 25_000, 1) == alone
+    assert alone[0] is not None
+    assert alone[2] is not None
+    assert alone[0].p == alone[0].least == 1 / 25_001
+    assert alone[2].exact
+    assert alone[3] is None
+
+
+def test_of_many_comparisons_the_plain_ones_are_found() -> None:
+    rng = np.random.default_rng(1)
+    runs = [
+        Run(f"m{m:02}", f"t{t:02}", "1", min(1, max(0, 0.02 + 0.028 * m + rng.normal(0, 0.01))))
+        for m in range(33)
+        for t in range(28)
+    ]
+    for tasks in (16, 28):  # all signs counted, and drawn
+        part = panel_of([run for run in runs if int(run.task[1:]) < tasks], {f"t{t:02}": "x" for t in range(28)})
+        found = differences(part, settings=Settings(draws=draws_for(528)))
+        assert len(found) == 528
+        assert sum(NO_EVIDENCE not in one.verdict for one in found) > 500
 
 
 def test_swapped_pairs_are_sign_flips_of_the_mean() -> None:

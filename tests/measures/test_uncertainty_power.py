@@ -79,6 +79,20 @@ def test_what_no_test_can_find_is_not_promised() -> None:
     assert obstacle(replace(one, seeds=4), 0.05) is None
 
 
+@pytest.mark.parametrize("alpha", [2.1e-5, 1e-7])
+def test_the_fewest_tasks_for_a_small_alpha_are_enough(alpha: float) -> None:
+    """As for the first of 2,415 comparisons: the tests are drawn as often as so many need."""
+    few = Plan(tasks=5, seeds=3, families=1, between=0.01, within=0.01)
+    fewest = int((obstacle(few, alpha) or "").split("; ")[1].split()[0])
+    assert fewest == (17 if alpha > 1e-6 else 25)
+    for tasks in (fewest, 40, 1_000_000):
+        assert obstacle(replace(few, tasks=tasks), alpha) is None
+    assert obstacle(replace(few, tasks=fewest - 1), alpha) is not None
+    one = replace(few, tasks=1, reading="fixed tasks", between=0.0)
+    assert "more seeds can" in (obstacle(one, alpha) or "")
+    assert obstacle(replace(one, seeds=50), alpha) is None
+
+
 def test_one_seed_tells_what_is_found_but_not_what_more_would_do() -> None:
     scores = np.random.default_rng(1).uniform(0, 1, (2, 12))
     panel = study({m: {f"t{i}": [float(s)] for i, s in enumerate(row)} for m, row in zip("mn", scores, strict=True)})

@@ -27,6 +27,7 @@ from loopscope.measures.uncertainty import (
     to_find,
 )
 from loopscope.measures.uncertainty.clustered import strata
+from loopscope.measures.uncertainty.permutation import draws_for
 from loopscope.records import StudyError, StudyStore
 from loopscope.records.settled import settled
 
@@ -180,6 +181,8 @@ def _notes(asked: _Asked, total: int, scored: Sequence[Mapping[str, Any]]) -> It
     if (pairs := math.comb(len(asked.design.agents), 2)) > 1:
         strict = asked.question.alpha / pairs
         yield f"alpha is of one comparison; of {pairs} (Holm) the first is held against --alpha {strict:.2g}"
+    if asked.question.alpha <= (least := 1 / (draws_for(pairs) + 1)):
+        yield f"tests that are drawn, not counted, have p from {least:.2g} on in the tables, above this alpha"
 
 
 @dataclass(frozen=True)

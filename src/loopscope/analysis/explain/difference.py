@@ -32,8 +32,9 @@ from loopscope.records import RecordError, StudyStore
 
 _TESTS = {
     "random tasks": "share of the signs of the common tasks' differences with a mean at least as far from 0: all up to "
-    "14 tasks, else 10,000 draws",
-    "fixed tasks": "share of 10,000 draws of which agent a run was of, task by task, at least as far from 0",
+    "26 tasks, else drawn",
+    "fixed tasks": "share of the ways to say which agent a run was of, task by task, at least as far from 0: all where "
+    "they are few, else drawn",
 }
 
 

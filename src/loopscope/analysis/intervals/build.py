@@ -41,8 +41,9 @@ def interval_tables(
         *common_rows(common, finals, categories, seed),
         *everyone_rows(everyone, samples, seed),
     ]
+    intervals.sort(key=_in_order)
     return {
-        "intervals": sorted(intervals, key=_in_order),
+        "intervals": intervals,
         "comparisons": comparison_rows(samples, groups, {at: order.ranking for at, order in orders.items()}, seed),
         "rankings": ranking_rows(orders),
         "noise": noise_rows(runs, categories, seed),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 
@@ -13,11 +14,11 @@ from loopscope.measures.uncertainty import AVG, NO_EVIDENCE, Difference, Estimat
 from loopscope.measures.uncertainty.cells import cell_values
 from loopscope.measures.uncertainty.differences import differences
 from loopscope.measures.uncertainty.panel import Floats
+from loopscope.measures.uncertainty.permutation import draws_for
 from loopscope.models.interval_rows import ComparisonRow, Finding
 
 COMPARED = (*OUTCOMES, "c1", "c2", "c3")
 """What agents are compared by; the diagnostics describe and never rank."""
-TEST_DRAWS = 10_000
 
 
 def comparison_rows(
@@ -41,7 +42,8 @@ def _family(sample: Sample, place: Place, rankings: Mapping[Place, Ranking], see
         return []
     k = sample.k(category)
     estimator = Estimator(k) if measure == BEST_AT_K else AVG
-    settings = Settings(reading=reading, level=LEVEL, draws=TEST_DRAWS, seed=seed)
+    draws = draws_for(math.comb(len(agents), 2))
+    settings = Settings(reading=reading, level=LEVEL, draws=draws, seed=seed)
     found = differences(sample.part(category, agents), None, estimator, None, settings)
     tested = [one.test.least for one in found if one.test is not None]
     hopeless = bool(tested) and len(tested) * min(tested) > 1 - LEVEL
@@ -113,7 +115,8 @@ def _told(found: Difference, family: int, hopeless: bool) -> tuple[Finding, str]
         return Finding.TOO_FEW, found.verdict
     if hopeless and test is not None:
         least = min(1.0, family * test.least)
-        words = f"{NO_EVIDENCE}, and none was possible: with {family} comparisons on so few tasks"
+        few = "tasks" if interval.reading == "random tasks" else "runs"
+        words = f"{NO_EVIDENCE}, and none was possible: with {family} comparisons on so few {few}"
         return Finding.TOO_FEW, f"{words} the corrected p is at least {least:.2g}"
     if found.verdict.startswith(NO_EVIDENCE):
         return Finding.NO_EVIDENCE, found.verdict

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Literal
@@ -13,13 +13,13 @@ from loopscope.measures.uncertainty.cells import AVG, Estimator, cell_values, se
 from loopscope.measures.uncertainty.interval import SATURATED, Interval
 from loopscope.measures.uncertainty.levels import DEFAULT, Settings, TaskNumbers, mean_of, noted
 from loopscope.measures.uncertainty.multiplicity import Correction, adjusted
-from loopscope.measures.uncertainty.panel import Floats, Panel, observed
+from loopscope.measures.uncertainty.panel import Floats, Ints, Panel, observed
 from loopscope.measures.uncertainty.permutation import (
     Signs,
     TestResult,
     label_shuffles,
     pair_flips,
-    sign_flips,
+    sign_flips_of,
     sign_test,
 )
 
@@ -73,32 +73,8 @@ def difference(
 
     The bounds of the settings are those of the scores. ValueError for a model or category that is not there.
     """
-    numbers, one, other = paired(panel, first, second, estimator, category, pairing)
-    bounds = settings.bounds
-    spread = None if bounds is None else (bounds[0] - bounds[1], bounds[1] - bounds[0])
-    interval = _tied(mean_of(numbers, replace(settings, bounds=spread)), numbers.values)
-    fewer = np.minimum(observed(one), observed(other))
-    if estimator.best is not None and (short := int((fewer < estimator.best).sum())):
-        lack = f"{short} of {len(fewer)} tasks have fewer than {estimator.best} scores of one and no {estimator}"
-        interval = noted(interval, lack)
-    if settings.reading == "random tasks":
-        test = sign_flips(numbers.values, settings.draws, settings.seed)
-    elif pairing == "task":
-        test = label_shuffles(one, other, settings.draws, settings.seed, estimator)
-    else:
-        test = pair_flips(one, other, settings.draws, settings.seed, estimator)
-    found = Difference(
-        first,
-        second,
-        interval,
-        test,
-        sign_test(numbers.values, tie),
-        _effect(numbers.values, tie),
-        test.p if test else None,
-        "none",
-        "",
-    )
-    return replace(found, verdict=verdict(found, 1 - settings.level))
+    pairs = [(first, second)]
+    return differences(panel, pairs, estimator, category, settings, pairing=pairing, tie=tie, correction="none")[0]
 
 
 def differences(
@@ -114,10 +90,45 @@ def differences(
 ) -> tuple[Difference, ...]:
     """A family of comparisons, all pairs of models unless named, with p values and verdicts for the family."""
     chosen = list(combinations(panel.models, 2)) if pairs is None else pairs
-    found = [difference(panel, a, b, estimator, category, settings, pairing=pairing, tie=tie) for a, b in chosen]
-    ps = adjusted([d.test.p if d.test else None for d in found], correction)
-    family = [replace(d, p_adjusted=p, correction=correction) for d, p in zip(found, ps, strict=True)]
-    return tuple(replace(d, verdict=verdict(d, 1 - settings.level)) for d in family)
+    sides = _sides(panel, {name for pair in chosen for name in pair}, estimator, category)
+    numbers = [_between(panel, sides, pair, estimator, category, pairing) for pair in chosen]
+    tests = _tests(numbers, estimator, settings, pairing)
+    ps = adjusted([test.p if test else None for test in tests], correction)
+    found = [
+        _difference(pair, of, estimator, settings, tie, test, p)
+        for pair, of, test, p in zip(chosen, numbers, tests, ps, strict=True)
+    ]
+    return tuple(replace(d, correction=correction, verdict=verdict(d, 1 - settings.level)) for d in found)
+
+
+def _tests(
+    numbers: Sequence[_Paired], estimator: Estimator, settings: Settings, pairing: Pairing
+) -> Sequence[TestResult | None]:
+    if settings.reading == "random tasks":
+        values = [of.numbers.values for of in numbers]
+        return sign_flips_of(np.array(values), settings.draws, settings.seed) if values else []
+    test = label_shuffles if pairing == "task" else pair_flips
+    return [test(of.one, of.other, settings.draws, settings.seed, estimator) for of in numbers]
+
+
+def _difference(
+    pair: tuple[str, str],
+    of: _Paired,
+    estimator: Estimator,
+    settings: Settings,
+    tie: float,
+    test: TestResult | None,
+    p: float | None,
+) -> Difference:
+    values, bounds = of.numbers.values, settings.bounds
+    spread = None if bounds is None else (bounds[0] - bounds[1], bounds[1] - bounds[0])
+    interval = _tied(mean_of(of.numbers, replace(settings, bounds=spread)), values)
+    fewer = np.minimum(observed(of.one), observed(of.other))
+    if estimator.best is not None and (short := int((fewer < estimator.best).sum())):
+        lack = f"{short} of {len(fewer)} tasks have fewer than {estimator.best} scores of one and no {estimator}"
+        interval = noted(interval, lack)
+    signs = sign_test(values, tie)
+    return Difference(pair[0], pair[1], interval, test, signs, _effect(values, signs), p, "none", "")
 
 
 def verdict(found: Difference, alpha: float) -> str:
@@ -131,32 +142,84 @@ def verdict(found: Difference, alpha: float) -> str:
     if low is None or high is None:
         return f"{NO_EVIDENCE}: {found.interval.guard}"
     if found.test is not None and found.test.least > alpha:
-        return f"{NO_EVIDENCE}, and none was possible: with so few tasks p is at least {found.test.least:.2g}"
+        few = "tasks" if found.interval.reading == "random tasks" else "runs"
+        return f"{NO_EVIDENCE}, and none was possible: with so few {few} p is at least {found.test.least:.2g}"
     if low <= 0 <= high or (p is not None and p > alpha):
         return NO_EVIDENCE
     return f"{found.first} is {'higher' if low > 0 else 'lower'} than {found.second}"
+
+
+@dataclass(frozen=True, eq=False)
+class _Side:
+    """One model on the tasks: its scores as they are, its number of each task, and how other seeds would move it."""
+
+    scores: Floats
+    values: Floats
+    variances: Floats
+    count: Ints
+
+
+@dataclass(frozen=True, eq=False)
+class _Paired:
+    """Two models: the tasks' differences, and the (task, seed) scores of each that they rest on."""
+
+    numbers: TaskNumbers
+    one: Floats
+    other: Floats
+
+
+def _sides(panel: Panel, models: Collection[str], estimator: Estimator, category: str | None) -> dict[str, _Side]:
+    """Each model once, whatever the number of its comparisons."""
+    names = [name for name in panel.models if name in models]
+    for name in models:
+        panel.of(name)
+    scores = panel.scores[np.ix_([panel.of(name) for name in names], panel.within(category))]
+    ascending = np.sort(scores, axis=2)
+    values, variances, count = cell_values(ascending, estimator), seed_variance(ascending, estimator), observed(scores)
+    return {name: _Side(scores[i], values[i], variances[i], count[i]) for i, name in enumerate(names)}
 
 
 def paired(
     panel: Panel, first: str, second: str, estimator: Estimator, category: str | None, pairing: Pairing
 ) -> tuple[TaskNumbers, Floats, Floats]:
     """The tasks' differences, and the (task, seed) scores of each that they rest on."""
-    a, b, at = panel.of(first), panel.of(second), panel.within(category)
-    one, other = panel.scores[a, at], panel.scores[b, at]
+    sides = _sides(panel, {first, second}, estimator, category)
+    found = _between(panel, sides, (first, second), estimator, category, pairing)
+    return found.numbers, found.one, found.other
+
+
+def _between(
+    panel: Panel,
+    sides: Mapping[str, _Side],
+    pair: tuple[str, str],
+    estimator: Estimator,
+    category: str | None,
+    pairing: Pairing,
+) -> _Paired:
+    a, b = (sides[name] for name in pair)
     if pairing == "seed":
-        both = ~np.isnan(one) & ~np.isnan(other)
-        one, other = np.where(both, one, np.nan), np.where(both, other, np.nan)
-    sorted_one, sorted_other = np.sort(one, axis=1), np.sort(other, axis=1)
-    values = cell_values(sorted_one, estimator) - cell_values(sorted_other, estimator)
+        a, b = _by_seed(a, b, estimator)
+    values, fewer = a.values - b.values, np.minimum(a.count, b.count)
     if pairing == "seed" and estimator.best is None:
-        variances, df = seed_variance(np.sort(one - other, axis=1), estimator), observed(one) - 1
+        variances, df = seed_variance(np.sort(a.scores - b.scores, axis=1), estimator), a.count - 1
     else:
-        variances = seed_variance(sorted_one, estimator) + seed_variance(sorted_other, estimator)
-        df = observed(one) + observed(other) - 2
-    categories = tuple(panel.categories[i] for i in at)
-    rollouts = np.where(np.isnan(values), 0, np.minimum(observed(one), observed(other)))
-    missing = int((2 * panel.k - observed(one) - observed(other)).clip(min=0).sum())
-    return TaskNumbers(values, variances, df, rollouts, categories, panel.k, missing), one, other
+        variances, df = a.variances + b.variances, a.count + b.count - 2
+    categories = panel.categories if category is None else (category,) * len(values)
+    rollouts = np.where(np.isnan(values), 0, fewer)
+    missing = int((2 * panel.k - a.count - b.count).clip(min=0).sum())
+    return _Paired(TaskNumbers(values, variances, df, rollouts, categories, panel.k, missing), a.scores, b.scores)
+
+
+def _by_seed(a: _Side, b: _Side, estimator: Estimator) -> tuple[_Side, _Side]:
+    """With those runs alone whose partner has a score."""
+    both = ~np.isnan(a.scores) & ~np.isnan(b.scores)
+
+    def kept(side: _Side) -> _Side:
+        scores = np.where(both, side.scores, np.nan)
+        ascending = np.sort(scores, axis=1)
+        return _Side(scores, cell_values(ascending, estimator), seed_variance(ascending, estimator), observed(scores))
+
+    return kept(a), kept(b)
 
 
 def _tied(interval: Interval, values: Floats) -> Interval:
@@ -167,11 +230,10 @@ def _tied(interval: Interval, values: Floats) -> Interval:
     return noted(interval, f"{equal} of {n} tasks do not differ at all: rare exceptions may be unseen")
 
 
-def _effect(differences: Floats, tie: float) -> Effect | None:
+def _effect(differences: Floats, signs: Signs) -> Effect | None:
     values = differences[~np.isnan(differences)]
     if not values.size:
         return None
-    signs = sign_test(values, tie)
     n = len(values)
     spread = float(values.std(ddof=1)) if n > 2 else 0.0
     d_z = float(values.mean()) / spread * (1 - 3 / (4 * (n - 1) - 1)) if spread > 1e-12 else None

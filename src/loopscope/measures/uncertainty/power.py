@@ -13,8 +13,6 @@ from loopscope.measures.uncertainty.clustered import strata
 from loopscope.measures.uncertainty.distributions import t_cdf, t_quantile
 from loopscope.measures.uncertainty.interval import Reading, check_level
 from loopscope.measures.uncertainty.panel import Floats, Ints, Panel, observed
-from loopscope.measures.uncertainty.permutation import EXACT_UP_TO
-from loopscope.measures.uncertainty.resampling import DRAWS
 
 MOST_SEEDS = 10_000
 MOST_TASKS = 1_000_000
@@ -58,12 +56,11 @@ class Plan:
 
     @property
     def least(self) -> float:
-        """The smallest p that the test of a difference can give, however large that is (`permutation`)."""
-        drawn = 1 / (DRAWS + 1)
+        """The smallest p that the test of a difference can give, however large that is, drawn often enough."""
         if self.reading == "random tasks":
-            return max(2.0 ** (1 - self.tasks), drawn if self.tasks > EXACT_UP_TO else 0.0)
+            return 2.0 ** (1 - self.tasks) if self.tasks < 1000 else 0.0
         ways = self.tasks * (math.lgamma(2 * self.seeds + 1) - 2 * math.lgamma(self.seeds + 1))
-        return max(min(1.0, 2 * math.exp(-ways)), drawn)
+        return min(1.0, 2 * math.exp(-ways))
 
 
 @dataclass(frozen=True)
