@@ -193,6 +193,12 @@ def _go(command: SimpleCommand) -> BuildTool | None:
     return _tool(command, "go", f"go {arguments[0]}", runs, "go", directory)
 
 
+def _checks_syntax(code: str) -> bool:
+    # Long programs are searched for the words first, which is far quicker than trying the expression at every place.
+    words = "py_compile.compile(" in code or "ast.parse(open" in code
+    return words and re.search(r"\b(?:py_compile\.compile|ast\.parse\(open)", code) is not None
+
+
 def _python(command: SimpleCommand) -> BuildTool | None:
     arguments = command.arguments
     if command.program in ("pip", "pip3") or arguments[:2] == ("-m", "pip"):
@@ -205,11 +211,7 @@ def _python(command: SimpleCommand) -> BuildTool | None:
     verbs = {"build_ext", "build", "install", "develop", "bdist_wheel"}
     if any(item.endswith("setup.py") for item in arguments[:1]) and verbs & set(arguments):
         return BuildTool("python", "setup.py", False, command.cwd, (), ())
-    if (
-        arguments[:1] == ("-c",)
-        and len(arguments) > 1
-        and re.search(r"\bpy_compile\.compile\(|\bast\.parse\(open", arguments[1])
-    ):
+    if arguments[:1] == ("-c",) and len(arguments) > 1 and _checks_syntax(arguments[1]):
         named = re.findall(r"""['"]([\w./-]+\.py)['"]""", arguments[1])
         sources = tuple(path for item in named if (path := resolve(command.cwd, item)))
         return BuildTool("python", "syntax check", False, command.cwd, sources, ())
