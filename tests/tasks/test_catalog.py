@@ -16,6 +16,7 @@ def test_the_built_in_suite() -> None:
         "cyclic_automaton",
         "discrepancy",
         "label_noise",
+        "segmented_scan",
         "strip_packing",
     } <= set(builtin_names())
 

@@ -25,6 +25,7 @@ REFERENCE_BETWEEN = {
     "cyclic_automaton": (0.25, 0.75),
     "discrepancy": (0.47, 0.53),
     "label_noise": (0.93, 1.0),
+    "segmented_scan": (0.48, 0.52),
     "strip_packing": (0.93, 1.0),
 }
 
@@ -116,6 +117,7 @@ COUNTERFACTUALS = {
     ],
     "discrepancy": [{"SEED": "7"}, {"FIELDS": "3"}, {"PROBES": "30"}, {"SWAP": "2"}],
     "label_noise": [{"SEED": "7"}, {"COLLECTIONS": "2"}, {"TESTS": "500"}],
+    "segmented_scan": [{"SEED": "7"}, {"ELEMENTS": "50001"}, {"MEAN": "100"}, {"INPUTS": "2"}, {"BACKEND": "counted"}],
     "strip_packing": [{"SEED": "7"}, {"SETS": "3"}, {"RECTANGLES": "60"}, {"WIDTH": "150"}],
 }
 

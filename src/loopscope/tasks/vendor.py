@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import tomllib
 from pathlib import Path
+from typing import Any
 
 from loopscope.tasks.catalog import SUITE, builtin_names
 
@@ -14,13 +15,20 @@ GUARD = Path(__file__).parent / "guard"
 def vendored_files(task_dir: Path) -> dict[str, bytes]:
     """What belongs into `tests/` of this built-in task besides its own verifier: {relative path: bytes}."""
     optimization = tomllib.loads((task_dir / "task.toml").read_text(encoding="utf-8"))["optimization"]
-    anchors = {
-        "baseline": optimization["baseline"]["score"],
-        "reference": optimization["reference"]["score"],
-        "reward": optimization["reference"]["reward"],
-    }
+    anchors = _anchors(optimization)
+    for name, table in optimization.items():  # another backend's, `[optimization.gpu.baseline]` and so on
+        if isinstance(table, dict) and "baseline" in table:
+            anchors[name] = _anchors(table)
     guard = {f"guard/{source.name}": source.read_bytes() for source in sorted(GUARD.glob("*.py"))}
     return {**guard, "anchors.json": (json.dumps(anchors) + "\n").encode()}
+
+
+def _anchors(table: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "baseline": table["baseline"]["score"],
+        "reference": table["reference"]["score"],
+        "reward": table["reference"]["reward"],
+    }
 
 
 def main() -> None:
