@@ -17,7 +17,7 @@ from made_transcript import EVALUATOR
 from loopscope.analysis import left
 from loopscope.analysis.build import analyze
 from loopscope.analysis.finals import FinalScore
-from loopscope.analysis.intervals import figures_of, interval_tables
+from loopscope.analysis.intervals import comparing, figures_of, interval_tables
 from loopscope.analysis.intervals.build import seed_of
 from loopscope.analysis.intervals.figures import Figure
 from loopscope.analysis.intervals.further import everyone_rows
@@ -25,7 +25,7 @@ from loopscope.analysis.intervals.samples import MEASURES, bounds_of, sample_of
 from loopscope.analysis.quantities import DIAGNOSTICS, PROCESS
 from loopscope.analysis.tabled import TabledRun, tabled
 from loopscope.analysis.tables import measure_rows, outcome_rows, resource_rows, task_score_rows
-from loopscope.measures.uncertainty import Estimator, Settings, difference, level_of, panel
+from loopscope.measures.uncertainty import Estimator, Settings, difference, differences, level_of, panel
 from loopscope.measures.uncertainty import Run as PanelRun
 from loopscope.measures.uncertainty.distributions import t_quantile
 from loopscope.models.interval_rows import ComparisonRow, IntervalRow, NoiseDipRow, NoiseRow, RankingRow
@@ -192,6 +192,20 @@ def test_an_agents_number_on_one_task_has_the_interval_of_other_seeds():
             assert row_ends == (pytest.approx(wanted.low), pytest.approx(wanted.high))
     for key in (("a", "x-1"), ("b", "x-0")):
         assert (rows[key].avg_low, rows[key].avg_high, rows[key].best_low, rows[key].best_high) == (None,) * 4
+
+
+def test_one_family_is_the_whole_and_is_compared_and_ranked_once(monkeypatch):
+    made = []
+    monkeypatch.setattr(comparing, "differences", lambda *args: made.append(args) or differences(*args))
+    study: Scores = {
+        agent: {f"x-{t}": own for t, own in enumerate(scores(base, 8).values())}
+        for agent, base in (("a", 0.2), ("b", 0.5))
+    }
+    tables = Tables(study)
+    assert len(made) == 2 * 2, "avg@k and best@k, each reading"
+    for rows in (tables.comparisons, tables.rankings):
+        whole, family = rows(category="overall"), rows(category="x")
+        assert whole and [replace(row, category="overall") for row in family] == whole
 
 
 def test_the_ends_are_those_of_the_pure_functions():

@@ -18,6 +18,7 @@ from loopscope.measures.uncertainty.clustered import seed_moments, strata, task_
 from loopscope.measures.uncertainty.distributions import t_quantile
 from loopscope.measures.uncertainty.interval import Moments
 from loopscope.measures.uncertainty.levels import TaskNumbers
+from loopscope.models.interval_rows import COMMON_AVG, COMMON_BEST, EVERYONE
 from loopscope.models.tables import OVERALL
 from loopscope.records import RecordError, StudyStore
 
@@ -94,6 +95,8 @@ def table_of(store: StudyStore, name: str) -> pl.DataFrame:
 def rows_of(store: StudyStore, table: str, wanted: Mapping[str, str | None]) -> pl.DataFrame:
     """The rows of a table with these values; an error says what there is instead of the first that is not there."""
     found = table_of(store, table)
+    if table == "intervals":  # what stands for several agents, or for some of the tasks, has its parts in other rows
+        found = found.filter((pl.col("agent") != EVERYONE) & ~pl.col("measure").is_in([COMMON_AVG, COMMON_BEST]))
     for column, value in wanted.items():
         names = found[column].unique().sort().to_list()
         if value is None and len(names) != 1:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
 
 from loopscope.analysis.intervals.places import LEVEL, READINGS, Ends, Place
 from loopscope.analysis.intervals.samples import BEST_AT_K, OUTCOMES, Sample
-from loopscope.measures.uncertainty import AVG, NO_EVIDENCE, Difference, Estimator, Ranking, Settings
+from loopscope.measures.uncertainty import AVG, NO_EVIDENCE, Difference, Estimator, Ranking, Reading, Settings
 from loopscope.measures.uncertainty.cells import cell_values
 from loopscope.measures.uncertainty.differences import differences
 from loopscope.measures.uncertainty.panel import Floats
@@ -25,14 +26,20 @@ def comparison_rows(
     samples: Mapping[str, Sample], categories: Sequence[str], rankings: Mapping[Place, Ranking], seed: int
 ) -> list[ComparisonRow]:
     """All pairs of agents; a family for Holm's correction is one measure in one category and reading."""
-    return [
-        row
-        for measure in sorted(COMPARED)
-        if measure in samples
-        for category in categories
-        for reading in READINGS
-        for row in _family(samples[measure], (measure, category, reading), rankings, seed)
-    ]
+    rows: list[ComparisonRow] = []
+    for measure in sorted(COMPARED):
+        if measure not in samples:
+            continue
+        made: dict[tuple[bytes, Reading], list[ComparisonRow]] = {}
+        for category in categories:
+            for reading in READINGS:
+                key = samples[measure].tasks_in(category), reading
+                if key in made:  # one family alone is the whole
+                    rows += [replace(row, category=category) for row in made[key]]
+                else:
+                    made[key] = _family(samples[measure], (measure, category, reading), rankings, seed)
+                    rows += made[key]
+    return rows
 
 
 def _family(sample: Sample, place: Place, rankings: Mapping[Place, Ranking], seed: int) -> list[ComparisonRow]:
@@ -48,26 +55,32 @@ def _family(sample: Sample, place: Place, rankings: Mapping[Place, Ranking], see
     tested = [one.test.least for one in found if one.test is not None]
     hopeless = bool(tested) and len(tested) * min(tested) > 1 - LEVEL
     above = _above(rankings.get(place))
+    lacking = {agent: sample.unobserved(agent, category) for agent in agents}
+    family = _Family(len(tested), hopeless, lacking, above)
     return [
-        _row(sample, place, one, (a, b), k, len(tested), hopeless, above.get((one.first, one.second)))
-        for one, (a, b) in zip(found, combinations(agents, 2), strict=True)
+        _row(sample, place, one, (a, b), k, family) for one, (a, b) in zip(found, combinations(agents, 2), strict=True)
     ]
 
 
+@dataclass(frozen=True)
+class _Family:
+    """What the comparisons of one measure in one category and reading share."""
+
+    size: int
+    hopeless: bool
+    """However large the plainest difference, it could not have been significant."""
+    lacking: Mapping[int, int]
+    """Agent -> rollouts without a value."""
+    above: Mapping[tuple[str, str], float]
+
+
 def _row(
-    sample: Sample,
-    place: Place,
-    found: Difference,
-    agents: tuple[int, int],
-    k: int,
-    family: int,
-    hopeless: bool,
-    above: float | None,
+    sample: Sample, place: Place, found: Difference, agents: tuple[int, int], k: int, family: _Family
 ) -> ComparisonRow:
     measure, category, reading = place
-    lacking = sum(sample.unobserved(agent, category) for agent in agents)
+    lacking = sum(family.lacking[agent] for agent in agents)
     ends = _missing_ends(sample, place, agents, k) if lacking and measure in OUTCOMES else (None, None)
-    finding, words = _told(found, family, hopeless)
+    finding, words = _told(found, family.size, family.hopeless)
     interval, test, signs, effect = found.interval, found.test, found.signs, found.effect
     guards = [
         None if interval.estimate is None else interval.guard,
@@ -87,14 +100,14 @@ def _row(
         p=test.p if test else None,
         p_adjusted=found.p_adjusted,
         p_least=test.least if test else None,
-        family=family,
+        family=family.size,
         wins=signs.positive,
         losses=signs.negative,
         ties=signs.tie,
         p_signs=signs.test.p if signs.test else None,
         d_z=effect.d_z if effect else None,
         superiority=effect.superiority if effect else None,
-        p_above=above,
+        p_above=family.above.get((found.first, found.second)),
         k=k,
         n_tasks=interval.n_tasks,
         n_missing=lacking,

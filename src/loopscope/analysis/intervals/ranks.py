@@ -31,8 +31,15 @@ def orders_of(samples: Mapping[str, Sample], categories: Sequence[str], seed: in
     """The orders by avg@k and by best@k, wherever two agents or more have a common task."""
     found: dict[Place, Order] = {}
     for measure in OUTCOMES:
+        made: dict[bytes, str] = {}
         for category in categories if measure in samples else ():
             sample = samples[measure]
+            same = made.setdefault(sample.tasks_in(category), category)
+            if same != category:  # one family alone is the whole
+                found |= {
+                    (measure, category, r): found[measure, same, r] for r in READINGS if (measure, same, r) in found
+                }
+                continue
             estimator = Estimator(max(1, sample.k(category))) if measure == BEST_AT_K else AVG
             part = _common(sample, category, estimator)
             if part is None:

@@ -63,6 +63,10 @@ class Sample:
         """Where the tasks of a category stand that the agent has rollouts of."""
         return np.flatnonzero(self.rollouts[agent].any(axis=1) & self._within(category))
 
+    def tasks_in(self, category: str) -> bytes:
+        """Which tasks are of a category; the same for two categories of the same tasks."""
+        return self._within(category).tobytes()
+
     def k(self, category: str) -> int:
         """The most rollouts that any (agent, task) of the category has."""
         return int(self.rollouts[:, self._within(category)].sum(axis=2).max(initial=0))

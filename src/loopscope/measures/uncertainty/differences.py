@@ -94,11 +94,13 @@ def differences(
     numbers = [_between(panel, sides, pair, estimator, category, pairing) for pair in chosen]
     tests = _tests(numbers, estimator, settings, pairing)
     ps = adjusted([test.p if test else None for test in tests], correction)
-    found = [
-        _difference(pair, of, estimator, settings, tie, test, p)
+    bounds = settings.bounds
+    spread = None if bounds is None else (bounds[0] - bounds[1], bounds[1] - bounds[0])
+    of_differences = replace(settings, bounds=spread)
+    return tuple(
+        _difference(pair, of, estimator, of_differences, tie, test, (p, correction))
         for pair, of, test, p in zip(chosen, numbers, tests, ps, strict=True)
-    ]
-    return tuple(replace(d, correction=correction, verdict=verdict(d, 1 - settings.level)) for d in found)
+    )
 
 
 def _tests(
@@ -118,17 +120,19 @@ def _difference(
     settings: Settings,
     tie: float,
     test: TestResult | None,
-    p: float | None,
+    p: tuple[float | None, Correction],
 ) -> Difference:
-    values, bounds = of.numbers.values, settings.bounds
-    spread = None if bounds is None else (bounds[0] - bounds[1], bounds[1] - bounds[0])
-    interval = _tied(mean_of(of.numbers, replace(settings, bounds=spread)), values)
-    fewer = np.minimum(observed(of.one), observed(of.other))
-    if estimator.best is not None and (short := int((fewer < estimator.best).sum())):
-        lack = f"{short} of {len(fewer)} tasks have fewer than {estimator.best} scores of one and no {estimator}"
-        interval = noted(interval, lack)
+    """A pair's, with the settings' bounds those of a difference."""
+    values = of.numbers.values
+    interval = _tied(mean_of(of.numbers, settings), values)
+    if estimator.best is not None:
+        fewer = np.minimum(observed(of.one), observed(of.other))
+        if short := int((fewer < estimator.best).sum()):
+            lack = f"{short} of {len(fewer)} tasks have fewer than {estimator.best} scores of one and no {estimator}"
+            interval = noted(interval, lack)
     signs = sign_test(values, tie)
-    return Difference(pair[0], pair[1], interval, test, signs, _effect(values, signs), p, "none", "")
+    words = _verdict(pair, interval, test, p[0], 1 - settings.level)
+    return Difference(pair[0], pair[1], interval, test, signs, _effect(values, signs), *p, words)
 
 
 def verdict(found: Difference, alpha: float) -> str:
@@ -136,17 +140,21 @@ def verdict(found: Difference, alpha: float) -> str:
 
     Where no difference could have been found with so few tasks, that is said instead of passing for a finding.
     """
-    low, high, p = found.interval.low, found.interval.high, found.p_adjusted
-    if found.interval.estimate is None:
+    return _verdict((found.first, found.second), found.interval, found.test, found.p_adjusted, alpha)
+
+
+def _verdict(pair: tuple[str, str], interval: Interval, test: TestResult | None, p: float | None, alpha: float) -> str:
+    low, high = interval.low, interval.high
+    if interval.estimate is None:
         return "nothing to compare: no task has a number of both"
     if low is None or high is None:
-        return f"{NO_EVIDENCE}: {found.interval.guard}"
-    if found.test is not None and found.test.least > alpha:
-        few = "tasks" if found.interval.reading == "random tasks" else "runs"
-        return f"{NO_EVIDENCE}, and none was possible: with so few {few} p is at least {found.test.least:.2g}"
+        return f"{NO_EVIDENCE}: {interval.guard}"
+    if test is not None and test.least > alpha:
+        few = "tasks" if interval.reading == "random tasks" else "runs"
+        return f"{NO_EVIDENCE}, and none was possible: with so few {few} p is at least {test.least:.2g}"
     if low <= 0 <= high or (p is not None and p > alpha):
         return NO_EVIDENCE
-    return f"{found.first} is {'higher' if low > 0 else 'lower'} than {found.second}"
+    return f"{pair[0]} is {'higher' if low > 0 else 'lower'} than {pair[1]}"
 
 
 @dataclass(frozen=True, eq=False)

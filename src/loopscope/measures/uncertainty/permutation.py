@@ -136,9 +136,11 @@ def label_shuffles(
         return None
     first, second = first[both], second[both]
     shapes = tuple(zip(observed(first).tolist(), observed(second).tolist(), strict=True))
+    fewest = _least(shapes)
+    if fewest == 1:
+        return TestResult(1.0, 1.0, True)
     pools = [runs[~np.isnan(runs)] for runs in np.concatenate([first, second], axis=1)]
     listed = _listed_apart(pools, shapes, estimator)
-    fewest = _least(shapes)
     blocks = [_joined([listed[at] for at in block]) for block in _blocks(shapes)]
     long = [at for at in range(len(shapes)) if at not in listed]
     if not long and len(blocks) <= 2:
