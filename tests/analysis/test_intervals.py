@@ -25,7 +25,16 @@ from loopscope.analysis.intervals.samples import MEASURES, bounds_of, sample_of
 from loopscope.analysis.quantities import DIAGNOSTICS, PROCESS
 from loopscope.analysis.tabled import TabledRun, tabled
 from loopscope.analysis.tables import measure_rows, outcome_rows, resource_rows, task_score_rows
-from loopscope.measures.uncertainty import Estimator, Settings, difference, differences, level_of, panel
+from loopscope.measures.uncertainty import (
+    Estimator,
+    Settings,
+    difference,
+    differences,
+    level_of,
+    missing_bounds,
+    missing_bounds_of_difference,
+    panel,
+)
 from loopscope.measures.uncertainty import Run as PanelRun
 from loopscope.measures.uncertainty.distributions import t_quantile
 from loopscope.models.interval_rows import ComparisonRow, IntervalRow, NoiseDipRow, NoiseRow, RankingRow
@@ -192,6 +201,53 @@ def test_an_agents_number_on_one_task_has_the_interval_of_other_seeds():
             assert row_ends == (pytest.approx(wanted.low), pytest.approx(wanted.high))
     for key in (("a", "x-1"), ("b", "x-0")):
         assert (rows[key].avg_low, rows[key].avg_high, rows[key].best_low, rows[key].best_high) == (None,) * 4
+
+
+def test_a_direction_that_missing_scores_can_reverse_is_not_claimed_for_them():
+    lead, behind = (
+        {f"x-{t}": [f"{base + base * 0.02 * t + 0.002 * s:.4f}" for s in range(3)] for t in range(8)}
+        for base in (0.8, 0.5)
+    )
+    few: Scores = {"a": {task: [own[0], None, None] for task, own in lead.items()}, "b": {**behind}}
+    row = Tables(few).comparison()
+    assert (row.finding, row.reversible) == ("first_higher", True)
+    assert row.verdict == "a is higher than b, as far as scores are there; missing ones could reverse it"
+    assert row.missing_low < 0 < row.missing_high
+    swapped = Tables({"a": few["b"], "b": few["a"]}).comparison()
+    assert (swapped.finding, swapped.reversible) == ("second_higher", True)
+    assert swapped.verdict.startswith("a is lower than b, as far as")
+    one: Scores = {"a": {**lead, "x-3": [*lead["x-3"][:2], None]}, "b": {**behind}}
+    row = Tables(one).comparison()
+    assert (row.finding, row.reversible, row.verdict) == ("first_higher", False, "a is higher than b")
+    assert row.missing_low > 0
+    row = Tables({"a": {**lead}, "b": {**behind}}).comparison()
+    assert (row.reversible, row.outer_low, row.outer_high) == (False, None, None)
+
+
+def test_the_outer_ends_are_those_of_the_intervals_with_what_is_missing_filled_in():
+    study: Scores = {"a": scores(0.2, 12), "b": scores(0.3, 12, step=0.03)}
+    study["a"]["x-0"][1] = study["a"]["y-1"][0] = study["b"]["x-2"][2] = None
+    tables = Tables(study)
+    pure = panel(
+        [
+            PanelRun(agent, task, str(seed), None if value is None else Decimal(value))
+            for agent, tasks in study.items()
+            for task, values in tasks.items()
+            for seed, value in enumerate(values)
+        ],
+        tables.categories,
+    )
+    for reading in (RANDOM, FIXED):
+        settings = Settings(reading=reading)
+        for measure, estimator in (("avg_at_k", Estimator()), ("best_at_k", Estimator(3))):
+            row, wanted = tables.interval(measure, reading), missing_bounds(pure, "a", estimator, settings=settings)
+            assert (row.outer_low, row.outer_high) == pytest.approx((wanted.interval_low, wanted.interval_high))
+            assert row.outer_low < row.missing_low <= row.value <= row.missing_high < row.outer_high
+            pair = tables.comparison(measure, reading)
+            wanted = missing_bounds_of_difference(pure, "a", "b", estimator, settings=settings)
+            assert (pair.missing_low, pair.missing_high) == pytest.approx((wanted.low, wanted.high))
+            assert (pair.outer_low, pair.outer_high) == pytest.approx((wanted.interval_low, wanted.interval_high))
+    assert {(row.outer_low, row.outer_high) for row in tables.intervals(category="y", agent="b")} == {(None, None)}
 
 
 def test_one_family_is_the_whole_and_is_compared_and_ranked_once(monkeypatch):

@@ -82,6 +82,11 @@ class IntervalRow:
     best@k. [reward; statistics]"""
     missing_high: float | None
     """The value with every missing final score at 1; None as `missing_low`. [reward; statistics]"""
+    outer_low: float | None
+    """Lower end of the interval with every missing final score at 0; None as `missing_low`, and where that has no
+    interval. [reward; statistics]"""
+    outer_high: float | None
+    """Upper end with every missing final score at 1, likewise. [reward; statistics]"""
     guard: str | None
     """What to know before it is believed, in words; None: nothing."""
 
@@ -146,8 +151,15 @@ class ComparisonRow:
     for other measures than avg@k and best@k. [reward; statistics]"""
     missing_high: float | None
     """The other way round. [reward; statistics]"""
+    outer_low: float | None
+    """Lower end of the interval of `missing_low`; None as that, and where it has no interval. [reward; statistics]"""
+    outer_high: float | None
+    """Upper end of the interval of `missing_high`, likewise. [reward; statistics]"""
     finding: str
     """What was found (`Finding`): first_higher, second_higher, no_evidence, too_few, nothing."""
+    reversible: bool
+    """`finding` names a direction that missing final scores could undo or turn: 0 lies between `missing_low` and
+    `missing_high`. Never true of other measures than avg@k and best@k."""
     verdict: str
     """The same in words."""
     guard: str | None

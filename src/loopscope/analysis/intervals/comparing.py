@@ -11,10 +11,8 @@ import numpy as np
 
 from loopscope.analysis.intervals.places import LEVEL, READINGS, Ends, Place
 from loopscope.analysis.intervals.samples import BEST_AT_K, OUTCOMES, Sample
-from loopscope.measures.uncertainty import AVG, NO_EVIDENCE, Difference, Estimator, Ranking, Reading, Settings
-from loopscope.measures.uncertainty.cells import cell_values
-from loopscope.measures.uncertainty.differences import differences
-from loopscope.measures.uncertainty.panel import Floats
+from loopscope.measures.uncertainty import AVG, NO_EVIDENCE, Difference, Estimator, Interval, Ranking, Reading, Settings
+from loopscope.measures.uncertainty.differences import differences, intervals_between
 from loopscope.measures.uncertainty.permutation import draws_for
 from loopscope.models.interval_rows import ComparisonRow, Finding
 
@@ -56,10 +54,11 @@ def _family(sample: Sample, place: Place, rankings: Mapping[Place, Ranking], see
     hopeless = bool(tested) and len(tested) * min(tested) > 1 - LEVEL
     above = _above(rankings.get(place))
     lacking = {agent: sample.unobserved(agent, category) for agent in agents}
-    family = _Family(len(tested), hopeless, lacking, above)
-    return [
-        _row(sample, place, one, (a, b), k, family) for one, (a, b) in zip(found, combinations(agents, 2), strict=True)
-    ]
+    pairs = list(combinations(agents, 2))
+    missing = [pair for pair in pairs if measure in OUTCOMES and any(lacking[agent] for agent in pair)]
+    ends = _missing_ends(sample, category, missing, estimator, settings) if missing else {}
+    family = _Family(len(tested), hopeless, lacking, ends, above)
+    return [_row(place, one, pair, k, family) for one, pair in zip(found, pairs, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -71,16 +70,18 @@ class _Family:
     """However large the plainest difference, it could not have been significant."""
     lacking: Mapping[int, int]
     """Agent -> rollouts without a value."""
+    ends: Mapping[tuple[int, int], tuple[Interval, Interval]]
+    """Of the pairs with missing final scores: the difference with those of the first at 0, then at 1."""
     above: Mapping[tuple[str, str], float]
 
 
-def _row(
-    sample: Sample, place: Place, found: Difference, agents: tuple[int, int], k: int, family: _Family
-) -> ComparisonRow:
+def _row(place: Place, found: Difference, agents: tuple[int, int], k: int, family: _Family) -> ComparisonRow:
     measure, category, reading = place
     lacking = sum(family.lacking[agent] for agent in agents)
-    ends = _missing_ends(sample, place, agents, k) if lacking and measure in OUTCOMES else (None, None)
+    least, most = family.ends.get(agents, (None, None))
+    ends = least.estimate if least else None, most.estimate if most else None
     finding, words = _told(found, family.size, family.hopeless)
+    reversible = _reversible(finding, ends)
     interval, test, signs, effect = found.interval, found.test, found.signs, found.effect
     guards = [
         None if interval.estimate is None else interval.guard,
@@ -113,8 +114,11 @@ def _row(
         n_missing=lacking,
         missing_low=ends[0],
         missing_high=ends[1],
+        outer_low=least.low if least else None,
+        outer_high=most.high if most else None,
         finding=finding.value,
-        verdict=words,
+        reversible=reversible,
+        verdict=f"{words}, as far as scores are there; missing ones could reverse it" if reversible else words,
         guard="; ".join(filter(None, guards)) or None,
     )
 
@@ -136,25 +140,27 @@ def _told(found: Difference, family: int, hopeless: bool) -> tuple[Finding, str]
     return (Finding.FIRST_HIGHER if interval.low > 0 else Finding.SECOND_HIGHER), found.verdict
 
 
-def _missing_ends(sample: Sample, place: Place, agents: tuple[int, int], k: int) -> Ends:
-    """The difference with one agent's missing scores at 0 and the other's at 1, both ways."""
-    measure, category, _ = place
-    estimator = Estimator(k) if measure == BEST_AT_K else AVG
-    at = np.intersect1d(sample.tasks_of(agents[0], category), sample.tasks_of(agents[1], category))
-
-    def apart(first: float, second: float) -> float | None:
-        one, other = (
-            cell_values(np.sort(sample.filled(agent, value)[at], axis=1), estimator)
-            for agent, value in zip(agents, (first, second), strict=True)
-        )
-        return _mean(one - other)
-
-    return apart(0.0, 1.0), apart(1.0, 0.0)
+def _reversible(finding: Finding, ends: Ends) -> bool:
+    low, high = ends
+    against = low if finding == Finding.FIRST_HIGHER else high if finding == Finding.SECOND_HIGHER else None
+    if against is None:
+        return False
+    return against <= 0 if finding == Finding.FIRST_HIGHER else against >= 0
 
 
-def _mean(values: Floats) -> float | None:
-    there = values[~np.isnan(values)]
-    return float(there.mean()) if there.size else None
+def _missing_ends(
+    sample: Sample, category: str, pairs: Sequence[tuple[int, int]], estimator: Estimator, settings: Settings
+) -> dict[tuple[int, int], tuple[Interval, Interval]]:
+    """By pair, the difference with one agent's missing scores at 0 and the other's at 1, both ways."""
+    agents = sorted({agent for pair in pairs for agent in pair})
+    worst, best = (filled.part(category, agents) for filled in (sample.at_worst, sample.at_best))
+    low, high = ({a: f"{a} {name}" for a in agents} for name in ("low", "high"))  # no label has a space
+    both = replace(worst, models=(*low.values(), *high.values()), scores=np.concatenate([worst.scores, best.scores]))
+    ends = [
+        intervals_between(both, [(first[a], second[b]) for a, b in pairs], estimator, None, settings)
+        for first, second in ((low, high), (high, low))
+    ]
+    return dict(zip(pairs, zip(*ends, strict=True), strict=True))
 
 
 def _above(ranking: Ranking | None) -> dict[tuple[str, str], float]:

@@ -72,7 +72,7 @@ def everyone_rows(figures: Sequence[Figure], samples: Mapping[str, Sample], seed
     for figure in figures:
         if (sample := samples.get(figure.measure)) is not None:
             for found in intervals_of(figure, _over_agents(sample, figure), seed):
-                yield interval_row(figure, found, (None, None))
+                yield interval_row(figure, found)
 
 
 def _over_agents(sample: Sample, figure: Figure) -> TaskNumbers:

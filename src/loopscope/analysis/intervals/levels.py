@@ -30,10 +30,16 @@ def interval_rows(
         seed: of the draws.
     """
     return [
-        interval_row(figure, interval, missing.get((figure.agent, figure.category, figure.measure), (None, None)))
+        interval_row(
+            figure, interval, missing.get((figure.agent, figure.category, figure.measure), (None, None)), outer
+        )
         for figure in figures
         if figure.measure in samples
-        for interval in intervals_of(figure, numbers_of(figure, samples[figure.measure]), seed)
+        for interval, outer in zip(
+            intervals_of(figure, numbers_of(figure, samples[figure.measure]), seed),
+            _outer_ends(figure, samples[figure.measure], seed),
+            strict=True,
+        )
     ]
 
 
@@ -67,7 +73,17 @@ def _interval(figure: Figure, numbers: TaskNumbers, reading: Reading, seed: int)
     return found
 
 
-def interval_row(figure: Figure, found: Interval, missing: Ends) -> IntervalRow:
+def _outer_ends(figure: Figure, sample: Sample, seed: int) -> list[Ends]:
+    """By reading: the lower end with every missing final score at 0, the upper one with them at 1."""
+    if figure.measure not in OUTCOMES or not figure.n_missing:
+        return [(None, None) for _ in READINGS]
+    worst, best = (intervals_of(figure, numbers_of(figure, s), seed) for s in (sample.at_worst, sample.at_best))
+    return [(low.low, high.high) for low, high in zip(worst, best, strict=True)]
+
+
+def interval_row(
+    figure: Figure, found: Interval, missing: Ends = (None, None), outer: Ends = (None, None)
+) -> IntervalRow:
     """A row of a number, its interval and what the missing scores could make of it."""
     low, high = _around(figure, found)
     return IntervalRow(
@@ -88,6 +104,8 @@ def interval_row(figure: Figure, found: Interval, missing: Ends) -> IntervalRow:
         n_reported=figure.n_reported,
         missing_low=missing[0],
         missing_high=missing[1],
+        outer_low=outer[0],
+        outer_high=outer[1],
         guard=found.guard,
     )
 

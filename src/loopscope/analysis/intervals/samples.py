@@ -81,6 +81,20 @@ class Sample:
         scores = self.panel.scores[agent]
         return np.where(self.rollouts[agent] & np.isnan(scores), value, scores)
 
+    @cached_property
+    def at_worst(self) -> Sample:
+        """With 0 where a rollout has no number."""
+        return self._completed(0.0)
+
+    @cached_property
+    def at_best(self) -> Sample:
+        """With 1 there."""
+        return self._completed(1.0)
+
+    def _completed(self, value: float) -> Sample:
+        scores = np.stack([self.filled(agent, value) for agent in range(len(self.panel.models))])
+        return replace(self, panel=replace(self.panel, scores=scores))
+
     def part(self, category: str, agents: Sequence[int]) -> Panel:
         """The panel of a category and some agents; what is missing there is for the caller to count."""
         at = np.flatnonzero(self._within(category))

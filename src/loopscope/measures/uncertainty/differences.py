@@ -90,17 +90,39 @@ def differences(
 ) -> tuple[Difference, ...]:
     """A family of comparisons, all pairs of models unless named, with p values and verdicts for the family."""
     chosen = list(combinations(panel.models, 2)) if pairs is None else pairs
-    sides = _sides(panel, {name for pair in chosen for name in pair}, estimator, category)
-    numbers = [_between(panel, sides, pair, estimator, category, pairing) for pair in chosen]
+    numbers = _numbers(panel, chosen, estimator, category, pairing)
     tests = _tests(numbers, estimator, settings, pairing)
     ps = adjusted([test.p if test else None for test in tests], correction)
-    bounds = settings.bounds
-    spread = None if bounds is None else (bounds[0] - bounds[1], bounds[1] - bounds[0])
-    of_differences = replace(settings, bounds=spread)
+    of_differences = _of_differences(settings)
     return tuple(
         _difference(pair, of, estimator, of_differences, tie, test, (p, correction))
         for pair, of, test, p in zip(chosen, numbers, tests, ps, strict=True)
     )
+
+
+def intervals_between(
+    panel: Panel,
+    pairs: Sequence[tuple[str, str]],
+    estimator: Estimator = AVG,
+    category: str | None = None,
+    settings: Settings = DEFAULT,
+) -> tuple[Interval, ...]:
+    """The intervals of `differences` alone, without a test."""
+    numbers = _numbers(panel, pairs, estimator, category, "task")
+    return tuple(mean_of(of.numbers, _of_differences(settings)) for of in numbers)
+
+
+def _numbers(
+    panel: Panel, pairs: Sequence[tuple[str, str]], estimator: Estimator, category: str | None, pairing: Pairing
+) -> list[_Paired]:
+    sides = _sides(panel, {name for pair in pairs for name in pair}, estimator, category)
+    return [_between(panel, sides, pair, estimator, category, pairing) for pair in pairs]
+
+
+def _of_differences(settings: Settings) -> Settings:
+    """With the bounds of a difference in the place of those of the scores."""
+    bounds = settings.bounds
+    return replace(settings, bounds=None if bounds is None else (bounds[0] - bounds[1], bounds[1] - bounds[0]))
 
 
 def _tests(
