@@ -85,7 +85,10 @@ def test_agents_that_cannot_be_told_apart_share_their_places(tmp_path: Path) -> 
 def test_differences_that_were_found_are_named(tmp_path: Path) -> None:
     study = built(tmp_path, Study(tasks=TWO, seeds=(1, 2), finding="higher", sure=True))
     inputs, text = StudyInputs(study), first_page(study)
-    assert "On just these tasks, with other seeds, 3 of 3 pairs can be told apart." in text
+    these = part(text, "On just these tasks, with other seeds: ", "No evidence of a difference is no evidence")
+    assert (
+        len(re.findall(r"is higher than \w+ \(avg@2: \+0\.\d\d \[-?0\.\d\d, 0\.\d\d\], p 0\.03, 2 tasks\)", these)) == 3
+    )
     assert "Yes, each from each other." in text and "cannot be told apart" not in text
     assert f"{inputs.agents[0]} is higher" in part(text, "Every pair", "In words")
     [row] = [
@@ -102,10 +105,29 @@ def test_too_few_tasks_for_any_result_are_named_as_the_reason(tmp_path: Path) ->
     study = built(tmp_path, Study(tasks=TWO, seeds=(1, 2), finding="too_few"))
     text = first_page(study)
     assert "No, and no result could have shown it: too few tasks for any result to be significant" in text
-    assert "p cannot be below 0.25" in text
+    assert "with 3 comparisons p cannot be below 0.75" in text, "as it is corrected"
     assert "Only 2 tasks: resamples of so few hardly differ." in text
     assert "p 0.03" not in text, "a p that cannot be small enough is not shown as if it could"
     assert "Too few tasks here for any difference between agents to be significant." in text
+
+
+def test_a_difference_that_missing_scores_could_reverse_is_none_that_was_found(tmp_path: Path) -> None:
+    study = built(tmp_path, Study(agents=("search", "oracle"), tasks=TWO, seeds=(1, 2), finding="higher", sure=True))
+    assert "Yes." in first_page(study)
+    change(study, "comparisons", missing_low=pl.lit(-0.2), missing_high=pl.lit(0.3))
+    text = first_page(study)
+    assert "Yes." not in text and text.count("1–2") >= 2, "no place that missing scores can undo"
+    assert "0 of 1 pair can be told apart, and 1 more only as far as scores are there" in text
+    assert "whatever is missing: [" in text
+
+
+def test_one_seed_is_the_reason_where_no_interval_is(tmp_path: Path) -> None:
+    study = built(tmp_path, Study(agents=("search", "oracle"), tasks=TWO, seeds=(1,), finding="too_few"))
+    nothing, guard = pl.lit(None), pl.lit("one seed per task: nothing says how seeds differ")
+    change(study, "comparisons", low=nothing, high=nothing, guard=guard)
+    text = first_page(study)
+    assert "no result could have shown it: one seed per task: nothing says how seeds differ" in text
+    assert "too few tasks for any result" not in text
 
 
 @pytest.mark.parametrize("agents", [("search",), ()])

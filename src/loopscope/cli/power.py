@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from loopscope.cli.console import Bars, Exit, err, out, plain, print_json, verb
-from loopscope.cli.tables import MISSING, counted, plain_table
+from loopscope.cli.shown import MISSING
+from loopscope.cli.tables import counted, plain_table
 
 if TYPE_CHECKING:
     from loopscope.analysis.power import Design

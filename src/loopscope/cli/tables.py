@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from rich import box
@@ -12,16 +12,13 @@ from rich.console import Group
 from rich.markup import escape
 from rich.table import Table
 
+from loopscope.cli.shown import MISSING, UNOFFICIAL, Shown, by_remark, remarks, shown_of
+
 if TYPE_CHECKING:  # its libraries take longer to load than most verbs to run
     from loopscope.analysis.build import Analysis
     from loopscope.models.interval_rows import ComparisonRow, IntervalRow
-    from loopscope.models.standing import Standing
-    from loopscope.models.tables import OutcomeRow
 
-MISSING = "—"
 COMMON = "common "
-UNOFFICIAL = "~"
-"""Stands before a number that some score of an imported log is in."""
 _PROCESS = {"c1": "framing C1", "c2": "execution C2", "c3": "feedback C3"}
 _LABEL_ROOM = 12
 """Columns that an agent's name keeps on a narrow terminal; a longer one is folded."""
@@ -44,55 +41,13 @@ def plain_table(heads: Sequence[str], rows: Sequence[Sequence[str]], *, numbers:
     return table
 
 
-@dataclass(frozen=True)
-class _Shown:
-    """What the tables of one study are made of, over all categories."""
-
-    outcome: tuple[OutcomeRow, ...]
-    """The agents in the order in which they are shown."""
-    standing: Standing
-    intervals: Mapping[tuple[str, str], IntervalRow]
-    """(agent, measure) -> its interval for random tasks."""
-    pairs: tuple[ComparisonRow, ...]
-    """Of avg@k, each seen from the agent that stands above."""
-    just_these: str
-    """What is said of the pairs for just these tasks."""
-    k: str
-
-    def number(self, agent: str, measure: str, value: float | None, unofficial: int) -> str:
-        """`0.29 [0.21, 0.38]`."""
-        from loopscope.models.standing import spelled_interval
-
-        if value is None:
-            return MISSING
-        row = self.intervals.get((agent, measure))
-        spread = spelled_interval(row.low, row.high) if row else spelled_interval(None, None)
-        return f"{UNOFFICIAL if unofficial else ''}{value:.2f} {escape(spread)}"
-
-
-def _shown(analysis: Analysis) -> _Shown:
-    from loopscope.models.interval_rows import ComparisonRow, IntervalRow
-    from loopscope.models.standing import RANDOM, chosen_pairs, just_these, ordered_pairs, standing
-    from loopscope.models.tables import OVERALL, OutcomeRow
-
-    outcome = [OutcomeRow(**row) for row in analysis.frames["outcome"].to_dicts() if row["category"] == OVERALL]
-    compared = standing(outcome)
-    outcome.sort(key=lambda row: _place(row, same_tasks=compared.same_tasks))
-    read = (IntervalRow(**row) for row in analysis.frames["intervals"].to_dicts() if row["category"] == OVERALL)
-    intervals = {(row.agent, row.measure): row for row in read if row.reading == RANDOM}
-    compared_pairs = [ComparisonRow(**row) for row in analysis.frames["comparisons"].to_dicts()]
-    pairs = chosen_pairs(compared_pairs)
-    scored = [row.agent for row in outcome if row.avg_at_k is not None]
-    counts = [row["k"] for row in analysis.frames["task_scores"].to_dicts()] or [analysis.summary.k]
-    k = str(counts[0]) if min(counts) == max(counts) else "k"
-    return _Shown(tuple(outcome), compared, intervals, ordered_pairs(scored, pairs), just_these(compared_pairs), k)
-
-
 def print_outcome(analysis: Analysis) -> None:
     """What the verbs that analyse print: the scores, what may be said of the agents, and how they worked."""
     from loopscope.cli.console import out
 
     out.print(leaderboard(analysis))
+    if common := common_table(analysis):
+        out.print(common)
     for line in pair_lines(analysis):
         out.print(line)
     out.print(process_table(analysis))
@@ -102,11 +57,10 @@ def leaderboard(analysis: Analysis) -> Group:
     """avg@k and best@k by agent, with their intervals; highest first where the agents can be ranked."""
     from loopscope.models.standing import places, spelled_range
 
-    shown = _shown(analysis)
+    shown = shown_of(analysis)
     scored = [row.agent for row in shown.outcome if row.avg_at_k is not None]
     ranked = places(scored, shown.pairs) if shown.standing.ranked and len(scored) > 1 else {}
-    common = [f"{COMMON}avg@{shown.k}"] if shown.standing.by_common else []
-    heads = ["agent", f"avg@{shown.k}", f"best@{shown.k}", *common, "k", "tasks", "runs"]
+    heads = ["agent", f"avg@{shown.k}", f"best@{shown.k}", "k", "tasks", "runs"]
     rows = []
     for row in shown.outcome:
         unofficial = row.n_reconstructed + row.n_reported
@@ -115,7 +69,6 @@ def leaderboard(analysis: Analysis) -> Group:
                 _label(row.agent),
                 shown.number(row.agent, "avg_at_k", row.avg_at_k, unofficial),
                 shown.number(row.agent, "best_at_k", row.best_at_k, unofficial),
-                *([_number(row.common_avg, unofficial)] if common else []),
                 spelled_range(row.k_min, row.k),
                 str(row.n_tasks),
                 f"{row.n_runs} of {row.n_runs + row.n_missing}" if row.n_missing else str(row.n_runs),
@@ -125,41 +78,112 @@ def leaderboard(analysis: Analysis) -> Group:
     return _captioned([*heads, *(["place"] if ranked else [])], rows, list(_captions(rows, shown, ranked=bool(ranked))))
 
 
+def common_table(analysis: Analysis) -> Group | None:
+    """The averages over the tasks that all agents have scores on; None where these are all tasks, or none."""
+    from loopscope.models.interval_rows import COMMON_AVG, COMMON_BEST
+
+    shown = shown_of(analysis)
+    if not shown.standing.by_common:
+        return None
+    rows = []
+    for row in shown.outcome:
+        told = shown.intervals.get((row.agent, COMMON_AVG))
+        if row.common_avg is None or told is None:
+            continue
+        unofficial = told.n_reconstructed + told.n_reported
+        numbers = ((COMMON_AVG, row.common_avg), (COMMON_BEST, row.common_best))
+        cells = [shown.number(row.agent, measure, value, unofficial) for measure, value in numbers]
+        rows.append([_label(row.agent), *cells, str(told.k), str(told.n_tasks), str(told.n_runs)])
+    captions = [
+        f"{COMMON}over the tasks that all agents have scores on; the lines below say who can be told apart",
+        *remarks(((_label(row.agent), row.guard) for row in shown.rows([COMMON_AVG])), len(rows)),
+    ]
+    heads = ["agent", f"{COMMON}avg@{shown.k}", f"{COMMON}best@{shown.k}", "k", "tasks", "runs"]
+    return _captioned(heads, rows, captions)
+
+
 def process_table(analysis: Analysis) -> Group:
-    """C1, C2 and C3 by agent with their intervals, in the order of the leaderboard."""
+    """C1, C2 and C3 by agent with their intervals, in the order of the leaderboard, and what they stand on."""
     from loopscope.models.tables import OVERALL
 
-    shown = _shown(analysis)
+    shown = shown_of(analysis)
     found = {
         (row["agent"], row["measure"]): row
         for name in ("process", "diagnostics")
         for row in analysis.frames[name].to_dicts()
         if row["category"] == OVERALL
     }
+    support = {(row.n_tasks, row.n_runs) for row in shown.rows(_PROCESS)}
     rows = [
-        [_label(row.agent), *(_measure(shown, found, row.agent, name) for name in _PROCESS)] for row in shown.outcome
+        [_label(row.agent), *(_measure(shown, found, row.agent, name, len(support) > 1) for name in _PROCESS)]
+        for row in shown.outcome
     ]
-    ranged = any("seen" in cell for row in rows for cell in row[1:])
-    captions = ["seen: what C2 is at least and at most, whatever was not seen"] if ranged else []
-    return _captioned(["agent", *_PROCESS.values()], rows, captions)
+    return _captioned(["agent", *_PROCESS.values()], rows, list(_process_captions(shown, rows, support)))
+
+
+def _process_captions(shown: Shown, rows: Sequence[Sequence[str]], support: set[tuple[int, int]]) -> Iterator[str]:
+    told = shown.rows(_PROCESS)
+    if told:
+        ks = {row.k for row in told}
+        k = f"k {ks.pop()}" if len(ks) == 1 else "k as in the table above"
+        yield (
+            f"each number: {k}, {_support(*support.pop())}"
+            if len(support) == 1
+            else f"below each number its support; {k}"
+        )
+    if any("seen" in cell for row in rows for cell in row[1:]):
+        yield "seen: what C2 is at least and at most, whatever was not seen"
+    yield from _process_guards(told)
+
+
+def _process_guards(told: Sequence[IntervalRow]) -> Iterator[str]:
+    """Each remark once: by agent where it holds of all that the agent has, else with the measures."""
+    have = Counter(row.agent for row in told)
+    for remark, numbers in by_remark((f"{row.measure} {row.agent}", row.guard) for row in told).items():
+        found: dict[str, list[str]] = {}
+        for measure, agent in (number.split(" ", 1) for number in numbers):
+            found.setdefault(agent, []).append(_PROCESS[measure].rsplit(" ", 1)[1])
+        names = (
+            _label(agent) if len(which) == have[agent] else f"{_label(agent)} ({', '.join(which)})"
+            for agent, which in found.items()
+        )
+        yield escape(remark) if len(numbers) == len(told) else f"{', '.join(names)}: {escape(remark)}"
+
+
+def _support(tasks: int, runs: int) -> str:
+    return f"{counted(tasks, 'task')}, {counted(runs, 'run')}"
 
 
 def pair_lines(analysis: Analysis) -> list[str]:
     """What may be said of the agents against each other: of the one that stands first, then of the rest in sum."""
-    from loopscope.cli.console import plain
-    from loopscope.models.interval_rows import Finding
-    from loopscope.models.standing import pair_words
+    from loopscope.models.standing import just_these
 
-    shown = _shown(analysis)
-    lines = [plain(pair_words(row, f"avg@{shown.k}")) for row in shown.pairs[:_PAIRS_SHOWN]]
-    if rest := shown.pairs[_PAIRS_SHOWN:]:
-        apart = sum(row.finding in (Finding.FIRST_HIGHER, Finding.SECOND_HIGHER) for row in rest)
+    shown = shown_of(analysis)
+    lines = _pair_lines(shown)
+    if any(", p " in line for line in lines) and len(shown.pairs) > 1:
+        lines.append(f"p is corrected for {max(row.family for row in shown.pairs)} comparisons (Holm)")
+    these = just_these(shown.just_these, f"avg@{shown.k}", most=_PAIRS_SHOWN)
+    return [*lines, _label(these)] if these else lines
+
+
+def _pair_lines(shown: Shown) -> list[str]:
+    from loopscope.models.standing import pair_words, told_apart
+
+    first, rest = shown.pairs[:_PAIRS_SHOWN], shown.pairs[_PAIRS_SHOWN:]
+    lines = [_label(pair_words(row, f"avg@{shown.k}")) for row in first]
+    if rest:
+        apart = sum(map(told_apart, rest))
         lines.append(
             f"of {len(rest)} more pairs {apart} can be told apart; all: the report, tables/comparisons.parquet"
         )
-    if any(", p " in line for line in lines) and len(shown.pairs) > 1:
-        lines.append(f"p is corrected for {max(row.family for row in shown.pairs)} comparisons (Holm)")
-    return [*lines, shown.just_these] if shown.pairs and shown.just_these else lines
+    return [
+        *lines,
+        *(f"differences: {line}" for line in remarks(((_pair(row), row.guard) for row in first), len(first))),
+    ]
+
+
+def _pair(row: ComparisonRow) -> str:
+    return f"{_label(row.first)} - {_label(row.second)}"
 
 
 def _label(agent: str) -> str:
@@ -178,54 +202,48 @@ def _captioned(heads: Sequence[str], rows: Sequence[Sequence[str]], captions: Se
     return Group(table, *captions)
 
 
-def _place(row: OutcomeRow, *, same_tasks: bool) -> tuple[bool, float, str]:
-    value = row.avg_at_k if same_tasks else row.common_avg
-    return row.avg_at_k is None, -(value or 0.0), row.agent
-
-
-def _measure(shown: _Shown, found: Mapping[tuple[str, str], Mapping[str, Any]], agent: str, name: str) -> str:
-    """A process measure; of C2 also between what it must lie, where some of it was not seen."""
+def _measure(shown: Shown, found: Mapping[tuple[str, str], Mapping[str, Any]], agent: str, name: str, own: bool) -> str:
+    """A process measure, with its `own` support below it; of C2 also between what it must lie, if not all was seen."""
     row = found.get((agent, name))
     if row is None:
         return MISSING
     text = shown.number(agent, name, row["value"], row["n_reconstructed"] + row["n_reported"])
     low, high = (found.get((agent, f"{name}_{end}"), {}).get("value") for end in ("low", "high"))
+    told = shown.intervals.get((agent, name))
+    if own and told and row["value"] is not None:
+        text = f"{text}\n{_support(told.n_tasks, told.n_runs)}"
     if row["value"] is None or low is None or high is None or high - low < 5e-4:
         return text
     return f"{text}\nseen {low:.2f} to {high:.2f}"
 
 
-def _captions(rows: Sequence[Sequence[str]], shown: _Shown, *, ranked: bool) -> Iterator[str]:
+def _captions(rows: Sequence[Sequence[str]], shown: Shown, *, ranked: bool) -> Iterator[str]:
     cells = [cell for row in rows for cell in row[1:]]
     if any(re.search(r"\[-?\d", cell) for cell in cells):
         yield r"\[low, high]: 95 % interval, as if the tasks were drawn from others like them"
-    if guards := _guards(shown):
-        yield from guards
+    if any("\n(" in cell for cell in cells):
+        yield "(low to high): the number with every missing score at 0, and with every one at 1"
+    yield from _guards(shown)
     if ranked:
         yield "place: best and worst that the comparisons below leave open; the order of the lines says no more"
     if any(row.n_missing for row in shown.outcome):
         yield "runs: with a final score, of those planned or done; no number is made of the others"
     if any(cell.startswith(UNOFFICIAL) for cell in cells):
         yield f"{UNOFFICIAL} rests on scores of imported logs (reconstructed, reported), which are not official"
-    if shown.standing.by_common:
-        yield f"{COMMON} over the tasks that all agents have scores on"
     if shown.standing.note:
         yield shown.standing.note
 
 
-def _guards(shown: _Shown) -> list[str]:
-    """What to know before the intervals of avg@k are believed: each remark once, in the order of the agents."""
-    remarks: dict[str, list[str]] = {}
-    for row in shown.outcome:
-        found = shown.intervals.get((row.agent, "avg_at_k"))
-        if found and found.guard and found.value is not None:
-            remarks.setdefault(found.guard, []).append(_label(row.agent))
-    everyone = sum(row.avg_at_k is not None for row in shown.outcome)
-    return [
-        escape(guard) if len(agents) == everyone else f"{', '.join(agents)}: {escape(guard)}"
-        for guard, agents in remarks.items()
-    ]
+def _guards(shown: Shown) -> list[str]:
+    """What to know before avg@k and best@k and their intervals are believed; of best@k what is not said of avg@k."""
+    avg = {row.agent: row.guard for row in shown.rows(["avg_at_k"])}
+    best = [(row.agent, _without(row.guard, avg.get(row.agent))) for row in shown.rows(["best_at_k"])]
+    found = remarks(((_label(agent), guard) for agent, guard in avg.items()), len(avg))
+    more = remarks(((_label(agent), guard) for agent, guard in best), len(avg))
+    return [*found, *(f"best@{shown.k}: {line}" for line in more)]
 
 
-def _number(value: float | None, unofficial: int) -> str:
-    return MISSING if value is None else f"{UNOFFICIAL if unofficial else ''}{value:.2f}"
+def _without(guard: str | None, said: str | None) -> str | None:
+    """The parts of a guard that were not said yet."""
+    parts = [part for part in (guard or "").split("; ") if part not in (said or "").split("; ")]
+    return "; ".join(parts) or None

@@ -7,15 +7,16 @@ from typing import Any
 
 type Rows = list[dict[str, Any]]
 
-_OUTCOME = ("avg_at_k", "best_at_k")
+_OUTCOME = ("avg_at_k", "best_at_k", "common_avg", "common_best")
 
 
 def with_intervals(tables: Mapping[str, Rows], intervals: Sequence[Mapping[str, Any]]) -> dict[str, Rows]:
     """The tables with the fields `low`, `high`, `k` and `guard` in rows of one number; those of random tasks.
 
-    A row of `outcome` holds two numbers: their fields are called `avg_at_k_low`, `best_at_k_high` and so on. A number
+    A row of `outcome` holds four numbers: their fields are called `avg_at_k_low`, `best_at_k_high` and so on. A number
     without an interval has None for both ends, and `guard` says why.
     """
+    from loopscope.models.interval_rows import EVERYONE
     from loopscope.models.standing import RANDOM
 
     known = {(row["agent"], row["category"], row["measure"]): row for row in intervals if row["reading"] == RANDOM}
@@ -31,6 +32,8 @@ def with_intervals(tables: Mapping[str, Rows], intervals: Sequence[Mapping[str, 
     ]
     for table, column in (("process", "measure"), ("diagnostics", "measure"), ("resources", "resource")):
         found[table] = [row | _ends(known.get((row["agent"], row["category"], row[column]))) for row in tables[table]]
+    name = "process_by_category"
+    found[name] = [row | _ends(known.get((EVERYONE, row["category"], row["measure"]))) for row in tables[name]]
     return found
 
 

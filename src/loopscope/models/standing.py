@@ -16,6 +16,8 @@ RANDOM = "random tasks"
 """The reading that is shown where none is named: the tasks stand for others like them."""
 FIXED = "fixed tasks"
 """Just these tasks, other seeds."""
+REVERSIBLE = "as far as scores are there; missing ones could reverse it"
+"""What is said of a difference that the missing scores could undo."""
 _SWAPPED = {Finding.FIRST_HIGHER: Finding.SECOND_HIGHER, Finding.SECOND_HIGHER: Finding.FIRST_HIGHER}
 
 
@@ -54,7 +56,7 @@ def standing(rows: Iterable[OutcomeRow]) -> Standing:
         counts = sorted({row.n_tasks for row in scored})
         each = f"{counts[0]} to {counts[-1]} tasks each" if len(counts) > 1 else _tasks(counts[0]) + " each"
         over = (
-            f"Over the {_tasks(common)} that all of them share, the averages can be compared."
+            f"Over the {_tasks(common)} that all of them share, averages are given apart; comparisons say who differs."
             if common
             else "No task is common to all of them."
         )
@@ -105,6 +107,8 @@ def seen_from(row: ComparisonRow, agent: str) -> ComparisonRow:
         p_above=_other(row.p_above),
         missing_low=_less(row.missing_high),
         missing_high=_less(row.missing_low),
+        outer_low=_less(row.outer_high),
+        outer_high=_less(row.outer_low),
         finding=_SWAPPED.get(Finding(row.finding), Finding(row.finding)).value,
     )
 
@@ -128,38 +132,58 @@ def ordered_pairs(agents: Sequence[str], pairs: Iterable[ComparisonRow]) -> tupl
     return tuple(sorted(seen, key=lambda row: (at[row.first], at[row.second])))
 
 
+def reversible(row: ComparisonRow) -> bool:
+    """Whether a difference was found that the missing scores could undo or turn round."""
+    if row.finding == Finding.FIRST_HIGHER:
+        return row.missing_low is not None and row.missing_low <= 0
+    return row.finding == Finding.SECOND_HIGHER and row.missing_high is not None and row.missing_high >= 0
+
+
+def told_apart(row: ComparisonRow) -> bool:
+    """Whether a difference was found that stands whatever the missing scores are."""
+    return row.finding in _SWAPPED and not reversible(row)
+
+
 def places(agents: Iterable[str], pairs: Iterable[ComparisonRow]) -> dict[str, tuple[int, int]]:
-    """Best and worst place of each agent: only who was found higher stands above it, only who was found lower below."""
+    """Best and worst place of each agent: only who was told apart and is higher stands above it, and so below."""
     names = tuple(agents)
     above, below = dict.fromkeys(names, 0), dict.fromkeys(names, 0)
     for row in pairs:
-        if row.first not in above or row.second not in above:
+        if row.first not in above or row.second not in above or not told_apart(row):
             continue
-        if row.finding == Finding.FIRST_HIGHER:
-            above[row.second] += 1
-            below[row.first] += 1
-        elif row.finding == Finding.SECOND_HIGHER:
-            above[row.first] += 1
-            below[row.second] += 1
+        high, low = (row.first, row.second) if row.finding == Finding.FIRST_HIGHER else (row.second, row.first)
+        above[low] += 1
+        below[high] += 1
     return {name: (1 + above[name], len(names) - below[name]) for name in names}
 
 
 def not_below(first: str, agents: Iterable[str], pairs: Iterable[ComparisonRow]) -> tuple[str, ...]:
-    """The agents that no comparison found lower than the first."""
+    """The agents that no comparison found lower than the first, whatever the missing scores are."""
     lower = {row.second for row in (seen_from(r, first) for r in pairs if first in (r.first, r.second))
-             if row.finding == Finding.FIRST_HIGHER}  # fmt: skip
+             if row.finding == Finding.FIRST_HIGHER and told_apart(row)}  # fmt: skip
     return tuple(agent for agent in agents if agent != first and agent not in lower)
 
 
-def just_these(rows: Iterable[ComparisonRow], measure: str = "avg_at_k", category: str = OVERALL) -> str:
-    """In a sentence, what the other reading says: how many pairs can be told apart on just these tasks."""
-    pairs = [r for r in chosen_pairs(rows, measure, category, FIXED) if r.finding != Finding.NOTHING]
+def just_these(pairs: Sequence[ComparisonRow], number: str, name: Callable[[str], str] = str, most: int = 3) -> str:
+    """What the other reading says of each pair, with its numbers; of more than `most`, those at the end in sum.
+
+    Args:
+        pairs: for fixed tasks, seen from the agent that stands above.
+        number: what was compared, as people call it.
+        name: makes a label fit for the place where the sentence is shown.
+        most: pairs that are told one by one.
+    """
+    pairs = [row for row in pairs if row.finding != Finding.NOTHING]
     if not pairs:
         return ""
-    found = sum(r.finding in (Finding.FIRST_HIGHER, Finding.SECOND_HIGHER) for r in pairs)
-    whole = "the pair" if len(pairs) == 1 else f"{found} of {len(pairs)} pairs"
-    can = "cannot be" if len(pairs) == 1 and not found else "can be"
-    return f"On just these tasks, with other seeds, {whole} {can} told apart."
+    begin = "On just these tasks, with other seeds"
+    if len(pairs) > 1 and all(row.finding == Finding.TOO_FEW for row in pairs):
+        reasons = dict.fromkeys(too_few(row) for row in pairs)
+        return f"{begin}, no pair could have been told apart: {'; '.join(reasons)}."
+    said = [pair_words(row, number, name) for row in pairs[:most]]
+    if rest := pairs[most:]:
+        said.append(f"of {len(rest)} more pairs {sum(map(told_apart, rest))} can be told apart")
+    return f"{begin}: {'; '.join(said)}."
 
 
 def pair_words(row: ComparisonRow, number: str, name: Callable[[str], str] = str) -> str:
@@ -177,22 +201,35 @@ def pair_words(row: ComparisonRow, number: str, name: Callable[[str], str] = str
     if row.finding != Finding.TOO_FEW and row.p_adjusted is not None:
         facts.append(spelled_p(row.p_adjusted))
     facts.append(_tasks(row.n_tasks))
+    if possible := spelled_possible(row):
+        facts.append(f"whatever is missing: {possible}")
     return f"{_found(row, first, second)} ({', '.join(facts)})"
 
 
 def _found(row: ComparisonRow, first: str, second: str) -> str:
-    if row.finding == Finding.FIRST_HIGHER:
-        return f"{first} is higher than {second}"
-    if row.finding == Finding.SECOND_HIGHER:
-        return f"{first} is lower than {second}"
+    if row.finding in _SWAPPED:
+        verb = "higher" if row.finding == Finding.FIRST_HIGHER else "lower"
+        return f"{first} is {verb} than {second}{f', {REVERSIBLE}' if reversible(row) else ''}"
     words = f"no evidence of a difference between {first} and {second}"
     return f"{words}; {too_few(row)}" if row.finding == Finding.TOO_FEW else words
 
 
 def too_few(row: ComparisonRow) -> str:
-    """Why nothing could be found, whatever the difference."""
-    least = "" if row.p_least is None else f": p cannot be below {row.p_least:.3g}"
-    return f"too few tasks for any result to be significant{least}"
+    """Why nothing could be found, whatever the difference: as p is corrected, or as there is no interval."""
+    if row.low is None or row.p_least is None:
+        why, *_ = (row.guard or "nothing tells how far such numbers spread").split("; ")  # the interval's stands first
+        return why
+    what = "tasks" if row.reading == RANDOM else "seeds"
+    among = f"with {row.family} comparisons " if row.family > 1 else ""
+    least = min(1.0, max(row.family, 1) * row.p_least)
+    return f"too few {what} for any result to be significant: {among}p cannot be below {least:.3g}"
+
+
+def spelled_possible(row: ComparisonRow, show: Callable[[float], str] | None = None) -> str:
+    """`[-0.19, 0.48]`: where the difference lies whatever the missing scores are; empty where none is missing."""
+    if row.missing_low is None or row.missing_high is None:
+        return ""
+    return spelled_interval(row.missing_low, row.missing_high, show)
 
 
 def spelled_difference(row: ComparisonRow) -> str:

@@ -9,13 +9,17 @@ from loopscope.models.interval_rows import ComparisonRow, Finding, RankingRow
 from loopscope.models.standing import (
     FIXED,
     RANDOM,
+    REVERSIBLE,
     chosen_pairs,
     just_these,
     not_below,
     ordered_pairs,
+    reversible,
     seen_from,
     spelled_interval,
     spelled_p,
+    spelled_possible,
+    told_apart,
     too_few,
 )
 from loopscope.models.tables import OVERALL
@@ -32,7 +36,6 @@ from loopscope.report.text import one_line
 
 _DRAWN = 15
 """Pairs in the figure; of more, only those with the agent that stands first."""
-_APART = (Finding.FIRST_HIGHER, Finding.SECOND_HIGHER)
 
 
 @dataclass(frozen=True)
@@ -109,7 +112,11 @@ def apart(inputs: StudyInputs) -> Apart | None:
     first = _name(agents[0])
     return Apart(
         lead=_lead(inputs, agents, pairs),
-        fixed=just_these(inputs.comparisons),
+        fixed=just_these(
+            ordered_pairs(agents, chosen_pairs(inputs.comparisons, reading=FIXED)),
+            f"avg@{inputs.k}",
+            lambda agent: _name(agent, 40),
+        ),
         chart=chart(figure),
         drawn="" if len(drawn) == len(pairs) else f"Only the {len(drawn)} pairs with {first}, of {len(pairs)}.",
         agents=tuple(_name(a, 40) for a in agents),
@@ -128,10 +135,13 @@ def _name(agent: str, limit: int = 60) -> str:
 
 
 def _lead(inputs: StudyInputs, agents: Sequence[str], pairs: Sequence[ComparisonRow]) -> str:
-    found = sum(row.finding in _APART for row in pairs)
+    found, open_ = sum(map(told_apart, pairs)), sum(map(reversible, pairs))
     few = [row for row in pairs if row.finding == Finding.TOO_FEW]
     if len(few) == len(pairs):
         return f"No, and no result could have shown it: {too_few(few[0])}. {_what_follows(inputs, agents, pairs)}"
+    if open_:
+        shown = f"{found} of {fmt.plural(len(pairs), 'pair')} can be told apart, and {open_} more only {REVERSIBLE}."
+        return f"{shown} {_what_follows(inputs, agents, pairs)}"
     if not found:
         return f"There is no evidence of a difference between any two of them. {_what_follows(inputs, agents, pairs)}"
     if found == len(pairs):
@@ -156,9 +166,10 @@ def _p(row: ComparisonRow) -> str:
 
 def _words(row: ComparisonRow) -> str:
     first, second = _name(row.first, 40), _name(row.second, 40)
+    hold = f", {REVERSIBLE}" if reversible(row) else ""
     return {
-        Finding.FIRST_HIGHER: f"{first} is higher",
-        Finding.SECOND_HIGHER: f"{second} is higher",
+        Finding.FIRST_HIGHER: f"{first} is higher{hold}",
+        Finding.SECOND_HIGHER: f"{second} is higher{hold}",
         Finding.NO_EVIDENCE: "no evidence of a difference",
         Finding.TOO_FEW: f"no evidence of a difference; {too_few(row)}",
         Finding.NOTHING: "nothing to compare: no task has a number of both",
@@ -181,7 +192,7 @@ def _forest(inputs: StudyInputs, pairs: Sequence[ComparisonRow]) -> Figure:
             row.low,
             row.high,
             ", ".join(filter(None, (f"{_signed(row.difference)} {_span(row)}", _p(row)))),
-            row.finding in _APART,
+            told_apart(row),
             f"{_words(row)}; {fmt.plural(row.n_tasks, 'task')}, won {row.wins}, lost {row.losses}, tied {row.ties}",
         )
         for row in pairs
@@ -202,7 +213,7 @@ def _matrix_cell(row: ComparisonRow | None) -> MatrixCell:
         return MatrixCell("", "", "", "self", "")
     if row.difference is None:
         return MatrixCell(fmt.DASH, "", "", "open", _words(row))
-    kind = "apart" if row.finding in _APART else "open"
+    kind = "apart" if told_apart(row) else "open"
     return MatrixCell(_signed(row.difference), _span(row), _p(row), kind, _words(row))
 
 
@@ -226,9 +237,8 @@ def _line(row: ComparisonRow, what: str) -> PairLine:
     cell = Cell(fmt.DASH, "no task has a number of both")
     if row.difference is not None:
         cell = Cell(_signed(row.difference), span=_span(row), span_note=one_line(row.guard or "", 300))
-        if row.missing_low is not None and row.missing_high is not None:
-            possible = spelled_interval(row.missing_low, row.missing_high, share)
-            cell = Cell(cell.text, span=cell.span, span_note=cell.span_note, fixed=f"missing: {possible}")
+        if possible := spelled_possible(row, share):
+            cell = Cell(cell.text, span=cell.span, span_note=cell.span_note, fixed=f"whatever is missing: {possible}")
     return PairLine(
         f"{_name(row.first, 40)} \u2212 {_name(row.second, 40)}",
         what,

@@ -6,7 +6,18 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from loopscope.models.interval_rows import Finding
-from loopscope.models.standing import FIXED, chosen_pairs, ordered_pairs, pair_words, places, spelled_range, standing
+from loopscope.models.standing import (
+    FIXED,
+    REVERSIBLE,
+    chosen_pairs,
+    ordered_pairs,
+    pair_words,
+    places,
+    reversible,
+    spelled_range,
+    standing,
+)
+from loopscope.models.standing import told_apart as is_apart
 from loopscope.models.tables import OVERALL, OutcomeRow
 from loopscope.report import format as fmt
 from loopscope.report.bars import Bar, bars
@@ -132,14 +143,19 @@ def told_apart(inputs: StudyInputs, category: str) -> str:
     pairs = ordered_pairs(agents, chosen_pairs(inputs.comparisons, category=category))
     if not pairs:
         return ""
-    found = [r for r in pairs if r.finding in (Finding.FIRST_HIGHER, Finding.SECOND_HIGHER)]
+    found = [r for r in pairs if is_apart(r)]
+    open_ = [r for r in pairs if reversible(r)]
     if not found and all(r.finding == Finding.TOO_FEW for r in pairs):
         return "Too few tasks here for any difference between agents to be significant."
-    if not found:
+    if not found and not open_:
         return "No two agents can be told apart here." if len(pairs) > 1 else "The two cannot be told apart here."
-    words = [pair_words(r, f"avg@{inputs.k}", lambda a: one_line(a, 40)) for r in found[:_NAMED]]
+    words = [pair_words(r, f"avg@{inputs.k}", lambda a: one_line(a, 40)) for r in (found or open_)[:_NAMED]]
     more = f"; {len(found) - _NAMED} more" if len(found) > _NAMED else ""
-    return f"{len(found)} of {fmt.plural(len(pairs), 'pair')} can be told apart: {'; '.join(words)}{more}."
+    of = fmt.plural(len(pairs), "pair")
+    if not found:
+        return f"{len(open_)} of {of} can be told apart only {REVERSIBLE}: {'; '.join(words)}."
+    kept = f"; {len(open_)} more only {REVERSIBLE}" if open_ else ""
+    return f"{len(found)} of {of} can be told apart: {'; '.join(words)}{more}{kept}."
 
 
 def _support(inputs: StudyInputs, category: str) -> str:
