@@ -162,7 +162,8 @@ def test_missing_scores_are_bounded_and_not_filled_in(tmp_path: Path) -> None:
 def test_the_split_of_the_noise_says_what_nothing_tells(tmp_path: Path) -> None:
     study = built(tmp_path, Study(agents=("search", "oracle"), tasks=TWO, seeds=(1,)))
     noise = part(first_page(study), "What is noise?", "By category")
-    assert "0.200— missing: one seed per task0.0126, in 4 runs1.5, at most 25 % of them" in noise
+    spread = "0.200, no interval— missing: one seed per task0.012, no interval6, in 4 runs"
+    assert f"{spread}1.5, no interval, at most 25 % of them" in noise
     assert "One seed per task." in noise and "Noise of one task stands for the others." in noise
 
 
@@ -203,3 +204,70 @@ def test_a_dip_shows_how_sure_it_is(tmp_path: Path) -> None:
     assert "dip, shown again 97.0 %" in page.read_text(), "what the mark on the curve says"
     change(study, "dips", confidence=pl.lit(None))
     assert "missing: a side was measured once, and no noise is known" in Page(page).text
+
+
+def test_the_first_sentence_has_the_interval_of_its_number(tmp_path: Path) -> None:
+    study = built(tmp_path, Study(agents=("search", "oracle"), tasks=TWO, seeds=(1, 2), sure=True))
+    (lead,) = re.findall(r"has the highest avg@2, (0\.\d{3} \[-?\d\.\d\d, \d\.\d\d\])", first_page(study))
+    tops = [r for r in StudyInputs(study).intervals.values() if (r.category, r.measure) == ("overall", "avg_at_k")]
+    top = max((r for r in tops if r.reading == "random tasks"), key=lambda r: r.value or 0.0)
+    assert lead == f"{top.value:.3f} [{top.low:.2f}, {top.high:.2f}]"
+
+
+def test_runs_that_were_not_done_are_counted_as_such(tmp_path: Path) -> None:
+    study = built(tmp_path, Study(agents=("search", "oracle"), tasks=TWO, seeds=(1, 2)))
+    assert "2 rollouts each: 8 runs, 8 with a final score" in first_page(study)
+    path = study / "tables" / "runs.parquet"
+    frame = pl.read_parquet(path)
+    frame.filter(pl.col("run_id") != "addition_chains__oracle__s2").write_parquet(path)
+    build_report(study)
+    text = first_page(study)
+    assert "7 of 8 runs of 4 pairs of agent and task, 1 to 2 rollouts each, 7 with a final score" in text
+    assert "1 more planned and not done" in text and "1–2 done" in text
+
+
+def test_the_best_of_fewer_than_k_says_so(tmp_path: Path) -> None:
+    study = built(tmp_path, Study(agents=("search", "oracle"), tasks=TWO, seeds=(1, 2)))
+    low = pl.lit("2 of 2 tasks have fewer than 2 scores: their best is low")
+    change(study, "intervals", guard=pl.when(pl.col("measure") == "best_at_k").then(low).otherwise(pl.col("guard")))
+    assert "best@2: 2 of 2 tasks have fewer than 2 scores: their best is low." in part(
+        first_page(study), "PlaceAgent", "Can they be told apart?"
+    )
+
+
+def test_means_over_agents_and_single_tasks_have_their_intervals(tmp_path: Path) -> None:
+    study = built(tmp_path, Study(agents=("search", "oracle"), tasks=TWO, seeds=(1, 2)))
+    path = study / "tables" / "intervals.parquet"
+    frame = pl.read_parquet(path)
+    mine = (pl.col("agent") == "search") & (pl.col("category") == "Puzzle") & (pl.col("measure") == "c1")
+    everyone = frame.filter(mine).with_columns(
+        agent=pl.lit("all agents"), value=pl.lit(0.5), low=pl.lit(0.37), high=pl.lit(0.66)
+    )
+    pl.concat([frame, everyone]).write_parquet(path)
+    ends = {"avg_low": pl.lit(0.11), "avg_high": pl.lit(0.97), "best_low": pl.lit(None), "best_high": pl.lit(None)}
+    change(study, "task_scores", **ends)
+    text = first_page(study)
+    assert "[0.37, 0.66]" in part(text, "All agents, equally", "Diagnostics")
+    tasks = text[text.index("Task by task") :]
+    assert len(re.findall(r"0\.\d{3}, \[0\.11, 0\.97\] ?best 0\.\d{3} no interval", tasks)) == 4, tasks
+
+
+def test_the_process_panels_have_their_support_and_their_remarks(tmp_path: Path) -> None:
+    study = built(tmp_path, Study(agents=("search", "oracle"), tasks=TWO, seeds=(1, 2), sure=True))
+    process = part(first_page(study), "How they worked", "Diagnostics What")
+    assert process.count("k = 2, 2 tasks, n = 4 runs per agent") == 3
+    assert "2 tasks are few: the interval rests on them alone." in process
+
+
+def test_averages_over_common_tasks_have_intervals(tmp_path: Path) -> None:
+    failed = ("addition_chains__oracle__s1", "addition_chains__oracle__s2")
+    study = built(tmp_path, Study(agents=("search", "oracle"), tasks=TWO, seeds=(1, 2), failed=failed))
+    path = study / "tables" / "intervals.parquet"
+    frame = pl.read_parquet(path)
+    mine = frame.filter((pl.col("measure") == "avg_at_k") & (pl.col("category") == "overall"))
+    ends = {"value": pl.lit(0.5), "low": pl.lit(0.12), "high": pl.lit(0.87), "guard": pl.lit("few in common")}
+    pl.concat([frame, mine.with_columns(measure=pl.lit("common_avg"), **ends)]).write_parquet(path)
+    build_report(study)
+    board = part(first_page(study), "1 common task", "Can they be told apart?")
+    assert board.count("[0.12, 0.87]") == 2
+    assert "Common tasks: Few in common." in board

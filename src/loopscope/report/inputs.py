@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
@@ -106,8 +107,15 @@ class StudyInputs:
 
     @cached_property
     def rollouts(self) -> tuple[int, int]:
-        """Fewest and most rollouts that an agent has on a task."""
+        """Fewest and most rollouts that an agent was given on a task, done or not."""
         counts = [r.k for r in self.task_scores] or [self.study.k]
+        return min(counts), max(counts)
+
+    @cached_property
+    def done(self) -> tuple[int, int]:
+        """Fewest and most rollouts of an agent on a task that there are, whatever was planned; 0 of none."""
+        found = Counter((r.agent, r.task) for r in self.runs)
+        counts = [found[r.agent, r.task] for r in self.task_scores] or [0]
         return min(counts), max(counts)
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from loopscope.models.interval_rows import Finding
+from loopscope.models.interval_rows import COMMON_AVG, Finding
 from loopscope.models.standing import (
     FIXED,
     REVERSIBLE,
@@ -188,7 +188,7 @@ def _agent_line(inputs: StudyInputs, agent: str, place: tuple[int, int] | None) 
         model=one_line((entry.model if entry else None) or "", 60),
         avg=avg,
         best=best,
-        common=_cell(row.common_avg if row else None),
+        common=with_span(_cell(row.common_avg if row else None), interval(inputs, agent, OVERALL, COMMON_AVG)),
         support=_line_support(row, inputs) if row else "no runs",
         missing=row.n_missing if row else 0,
         reconstructed=unofficial([row], row.n_runs) if row else "",
@@ -220,6 +220,19 @@ def _line_support(row: OutcomeRow, inputs: StudyInputs) -> str:
 
 
 def outcome_guards(inputs: StudyInputs) -> tuple[str, ...]:
-    """What to know before the intervals of the leaderboard are believed."""
+    """What to know before the numbers of the leaderboard are believed; of best@k what is not said of avg@k."""
     agents = scored_agents(inputs)
-    return guards(((one_line(a, 60), interval(inputs, a, OVERALL, "avg_at_k")) for a in agents), len(agents))
+    shown = {m: {a: interval(inputs, a, OVERALL, m) for a in agents} for m in ("avg_at_k", "best_at_k", COMMON_AVG)}
+
+    def more(measure: str) -> tuple[str, ...]:
+        rest = []
+        for agent, row in shown[measure].items():
+            said = ((avg.guard if (avg := shown["avg_at_k"][agent]) else None) or "").split("; ")
+            parts = [part for part in ((row.guard if row else None) or "").split("; ") if part and part not in said]
+            rest.append((one_line(agent, 60), row and replace(row, guard="; ".join(parts) or None)))
+        return guards(rest, len(agents))
+
+    avg = guards(((one_line(a, 60), row) for a, row in shown["avg_at_k"].items()), len(agents))
+    best = tuple(f"best@{inputs.k}: {line}" for line in more("best_at_k"))
+    common = tuple(f"Common tasks: {line}" for line in more(COMMON_AVG)) if inputs.standing.by_common else ()
+    return (*avg, *best, *common)

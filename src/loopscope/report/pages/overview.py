@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import urlencode
 
-from loopscope.models.standing import Standing, chosen_pairs, not_below, spelled_range
+from loopscope.models.standing import Standing, chosen_pairs, not_below, spelled_interval, spelled_range
 from loopscope.models.tables import OVERALL
 from loopscope.report import figures as fig
 from loopscope.report import format as fmt
@@ -14,6 +14,7 @@ from loopscope.report.glossary import DIAGNOSTICS, GROUPS, PROCESS, term
 from loopscope.report.inputs import StudyInputs
 from loopscope.report.pages.apart import Apart, apart
 from loopscope.report.pages.chart import Chart, chart
+from loopscope.report.pages.intervals import interval, share, span
 from loopscope.report.pages.leaderboard import (
     AgentLine,
     CategoryPanel,
@@ -123,13 +124,13 @@ def _lead(inputs: StudyInputs) -> str:
     runs = len(inputs.runs)
     if not runs:
         return "This study has no finished run yet."
-    low, high = inputs.rollouts
+    low, high = inputs.done
     text = f"{fmt.plural(len(inputs.agents), 'agent')} on {fmt.plural(len(study.tasks), 'task')}"
     if low == high and len(inputs.task_scores) == len(inputs.agents) * len(study.tasks):
-        text += f", {fmt.plural(low, 'rollout')} each: {fmt.plural(runs, 'run')}, "
+        text += f", {fmt.plural(low, 'rollout')} each: {_of_planned(inputs)}, "
     else:
         cells = fmt.plural(len(inputs.task_scores), "pair")
-        text += f": {fmt.plural(runs, 'run')} of {cells} of agent and task, {_each(low, high)}, "
+        text += f": {_of_planned(inputs)} of {cells} of agent and task, {_each(low, high)}, "
     text += f"{scored:,} with a final score."
     best = [r for r in inputs.outcome if r.category == OVERALL and r.avg_at_k is not None]
     if not best:
@@ -140,7 +141,23 @@ def _lead(inputs: StudyInputs) -> str:
     names = [one_line(a, 60) for a in inputs.agents if any(r.agent == a and r.avg_at_k == top for r in best)]
     who = _listing(names) if len(names) <= 3 else f"{len(names)} agents"
     text += f" {who} {'has' if len(names) == 1 else 'share'} the highest avg@{inputs.k}, {fmt.score(top)}"
+    text += _how_sure(inputs, [r.agent for r in best if r.avg_at_k == top])
+    if any(r.n_missing for r in best):
+        text += ", as far as scores are there"
     return f"{text}{_not_told(inputs) if len(names) == 1 else ''}."
+
+
+def _how_sure(inputs: StudyInputs, agents: list[str]) -> str:
+    """The interval of the one agent that stands first, what it stands on; of several nothing."""
+    row = interval(inputs, agents[0], OVERALL, "avg_at_k") if len(agents) == 1 else None
+    return "" if row is None else f" {span(row).replace('no interval', '[no interval]')}"
+
+
+def _of_planned(inputs: StudyInputs) -> str:
+    """`48 of 64 runs`, or `64 runs` where all that were planned are there."""
+    planned = sum(r.k for r in inputs.task_scores)
+    runs = fmt.plural(max(planned, len(inputs.runs)), "run")
+    return runs if len(inputs.runs) >= planned else f"{len(inputs.runs):,} of {runs}"
 
 
 def _not_told(inputs: StudyInputs) -> str:
@@ -168,16 +185,24 @@ def _listing(names: list[str]) -> str:
 
 def _facts(inputs: StudyInputs) -> tuple[tuple[str, str, str], ...]:
     missing = sum(r.final_score is None for r in inputs.runs)
+    absent = max(0, sum(r.k for r in inputs.task_scores) - len(inputs.runs))
     scored = sum(c.score is not None for rows in inputs.checkpoints.values() for c in rows)
     runs_note = "all scored" if not missing else f"{missing:,} without a final score"
+    runs_note += f", {absent:,} more planned and not done" if absent else ""
     runs_note += f", {words}" if (words := among(inputs.runs)) else ""
     seeds = ", ".join(str(s) for s in inputs.study.seeds[:12]) + (", …" if len(inputs.study.seeds) > 12 else "")
+    seeds = f"seeds {seeds}" if seeds else ""
     return (
         ("Runs", f"{len(inputs.runs):,}", runs_note if inputs.runs else "none yet"),
         ("Commits", f"{sum(r.n_commits for r in inputs.runs):,}", f"{scored:,} with a score"),
         ("Tasks", f"{len(inputs.study.tasks):,}", f"in {fmt.plural(len(inputs.categories), 'category', 'categories')}"),
-        ("Rollouts per task, k", spelled_range(*inputs.rollouts), f"seeds {seeds}" if seeds else ""),
+        ("Rollouts per task, k", spelled_range(*inputs.rollouts), ", ".join(filter(None, (_done(inputs), seeds)))),
     )
+
+
+def _done(inputs: StudyInputs) -> str:
+    """How many rollouts there are, where these are not those that were planned."""
+    return "" if inputs.done == inputs.rollouts or not inputs.runs else f"{spelled_range(*inputs.done)} done"
 
 
 def _diagnostics(inputs: StudyInputs, *, detail: bool) -> Grid:
@@ -220,6 +245,13 @@ def _heat_figure(grid: Grid) -> fig.Figure:
     return fig.heat_map("diagnostics", title, [agent for agent, _ in grid.rows], columns)
 
 
+_TASK_NOTE = "95 % interval for just this task, other seeds"
+
+
+def _ends(low: float | None, high: float | None) -> str:
+    return "no interval" if low is None or high is None else spelled_interval(low, high, share)
+
+
 def _tasks(inputs: StudyInputs) -> tuple[TaskLine, ...]:
     found = {(r.agent, r.task): r for r in inputs.task_scores}
     lines = []
@@ -232,7 +264,11 @@ def _tasks(inputs: StudyInputs) -> tuple[TaskLine, ...]:
             cell = Cell(fmt.score(avg), None if avg is not None else why, fmt.heat(avg), avg)
             link = "runs.html#" + urlencode({"task": task.name, "agent": agent})
             of = f" of {row.k}" if row and inputs.k == "k" else ""
-            note = f"best {fmt.score(best)}{of}" + (f", {row.n_missing} missing" if row and row.n_missing else "")
+            best_ends = _ends(row.best_low, row.best_high) if row else ""
+            if row and avg is not None:
+                cell = replace(cell, span=_ends(row.avg_low, row.avg_high), span_note=_TASK_NOTE)
+            note = f"best {fmt.score(best)}{of} {best_ends}"
+            note += f", {row.n_missing} of {row.k} missing" if row and row.n_missing else ""
             note += f", {words}" if row and (words := unofficial([row], row.k - row.n_missing)) else ""
             cells.append((cell, note if avg is not None else "", link))
         facts = [task.metric or "", "timed" if task.timed else ""]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from loopscope.models.interval_rows import EVERYONE
+from loopscope.models.standing import spelled_range
 from loopscope.models.tables import OVERALL, CategoryRow, MeasureRow
 from loopscope.report import format as fmt
 from loopscope.report.bars import Bar, bars
@@ -12,7 +14,7 @@ from loopscope.report.format import Cell
 from loopscope.report.glossary import Term
 from loopscope.report.inputs import StudyInputs
 from loopscope.report.pages.chart import Chart, chart
-from loopscope.report.pages.intervals import Show, ends, interval, share, whole_percent, with_span
+from loopscope.report.pages.intervals import Show, ends, guards, interval, share, whole_percent, with_span
 from loopscope.report.pages.reconstruction import unofficial
 from loopscope.report.text import one_line
 
@@ -29,6 +31,8 @@ class Panel:
     rows: tuple[tuple[str, tuple[Cell, ...]], ...] = ()
     mean: tuple[Cell, ...] = ()
     """All agents, equally."""
+    guards: tuple[str, ...] = ()
+    """What to know before the intervals are believed."""
 
 
 def category_name(category: str) -> str:
@@ -74,6 +78,7 @@ def process_panel(inputs: StudyInputs, t: Term, figure: Figure) -> Panel:
         (one_line(a, 60), tuple(spanned_cell(inputs, a, c, found.get((a, c)), t, 1.0) for c in inputs.categories))
         for a in inputs.agents
     )
+    valued = [a for a in inputs.agents if (a, OVERALL) in found and found[a, OVERALL].value is not None]
     runs = [found[a, OVERALL].n_runs for a in inputs.agents if (a, OVERALL) in found]
     span = (
         f"n = {min(runs)}" if runs and min(runs) == max(runs) else f"n = {min(runs)}–{max(runs)}" if runs else "n = 0"
@@ -83,12 +88,24 @@ def process_panel(inputs: StudyInputs, t: Term, figure: Figure) -> Panel:
         title=t.name,
         term=t,
         chart=chart(figure, 420) if inputs.agents else None,
-        note=f"{span} runs per agent{ranged}"
+        note=f"k = {inputs.k}, {_task_counts(inputs, t, valued)}{span} runs per agent{ranged}"
         + _rebuilt([found[a, OVERALL] for a in inputs.agents if (a, OVERALL) in found]),
         columns=tuple(category_name(c) for c in inputs.categories),
         rows=rows,
-        mean=tuple(measure_cell(together.get(c), t, 1.0) for c in inputs.categories),
+        mean=tuple(
+            with_span(measure_cell(together.get(c), t, 1.0), interval(inputs, EVERYONE, c, t.key))
+            for c in inputs.categories
+        ),
+        guards=guards(((one_line(a, 60), interval(inputs, a, OVERALL, t.key)) for a in valued), len(valued)),
     )
+
+
+def _task_counts(inputs: StudyInputs, t: Term, agents: list[str]) -> str:
+    """`2 tasks, `: fewest and most that an agent has a value on."""
+    counts = [row.n_tasks for a in agents if (row := interval(inputs, a, OVERALL, t.key))]
+    if not counts:
+        return ""
+    return f"{spelled_range(min(counts), max(counts))} {'task' if max(counts) == 1 else 'tasks'}, "
 
 
 def _rebuilt(rows: list[MeasureRow]) -> str:

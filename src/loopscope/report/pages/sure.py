@@ -76,7 +76,7 @@ def _sd(row: NoiseRow | None) -> Cell:
         return Cell(fmt.DASH, one_line((row and row.guard) or "nothing tells it", 200))
     cell = Cell(fmt.score(row.sd))
     if row.low is None or row.high is None:
-        return cell
+        return Cell(cell.text, span="no interval", span_note=f"too few tasks to draw from; df {row.df}")
     ends = f"[{row.low**0.5:.2f}, {row.high**0.5:.2f}]"
     return Cell(cell.text, span=ends, span_note=f"95 % of resamples of the tasks; df {row.df}")
 
@@ -91,7 +91,7 @@ def _by_noise(row: NoiseDipRow | None) -> Cell:
     if row is None or row.expected is None:
         return Cell(fmt.DASH, "no noise is known")
     share = "" if row.share is None else f"at most {100 * row.share:.0f} % of them"
-    return Cell(f"{row.expected:.1f}", span=share)
+    return Cell(f"{row.expected:.1f}", span="no interval", fixed=share)
 
 
 def _once(told: Iterable[tuple[str, str | None]], everyone: int) -> tuple[str, ...]:
