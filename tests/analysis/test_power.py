@@ -156,12 +156,52 @@ def test_assumed_variances_stand_for_what_no_run_tells() -> None:
     assert the(split).seed_sd == pytest.approx(0.01)
 
 
+def test_an_assumed_spread_of_tasks_leaves_the_rest_of_it_to_the_seeds() -> None:
+    whole = the(study_power(design(seeds=1), full(seeds=1), Question()))
+    least = the(study_power(design(seeds=1), full(seeds=1), Question(task_sd=0.01)))
+    assert least.detectable == pytest.approx(whole.detectable, rel=1e-6), "no seed is without noise by saying nothing"
+    assert least.half_by_seeds is not None
+    assert least.task_sd == pytest.approx(0.01)
+    total = study_power(design(seeds=1), full(seeds=1), Question(task_sd=0.99))
+    assert (the(total).task_sd, the(total).seed_sd) == (pytest.approx(0.99), 0), "more than there is"
+
+
+def test_one_planned_seed_is_too_few_and_says_from_where_on_two_find_something() -> None:
+    report = study_power(design(seeds=1), full(seeds=1), Question(seed_sd=0.1, effect=0.2))
+    found = the(report, reading="fixed_tasks")
+    two = the(study_power(design(seeds=2), [], Question(seed_sd=0.1)), reading="fixed_tasks").detectable
+    assert found.reason == f"one seed per task: two are the fewest, and find differences from {two:.3f} on"
+    assert found.effect_by_seeds is not None
+    assert found.effect_by_seeds.seeds >= 2
+    single = design(seeds=1, tasks={"t0": "even"})
+    none = the(study_power(single, [], Question(seed_sd=0.1)), reading="fixed_tasks")
+    assert none.reason == "one seed per task: two are the fewest", "of one task no result of two can be significant"
+
+
+def test_the_pooled_pair_has_the_commonest_reason() -> None:
+    rows = [r for r in full("abcd", seeds=1) if r["agent"] != "a" or r["task"] == "t0"]
+    rows = [r for r in rows if r["agent"] != "b" or r["task"] != "t0"]
+    report = study_power(design("abcd", seeds=1, planned=""), rows, Question())
+    reasons = [c.reason for c in report.comparisons if c.reading == "fixed_tasks" and c.first]
+    assert reasons[0] == "no task has a score of both for avg"
+    assert the(report, reading="fixed_tasks", first=None).reason == "one seed per task: nothing says how seeds differ"
+
+
+def test_an_alpha_that_drawn_tests_of_the_tables_do_not_reach_is_noted() -> None:
+    assert not study_power(design(), full(), Question(alpha=0.001)).notes
+    assert study_power(design(), full(), Question(alpha=1e-5)).notes == (
+        "tests that are drawn, not counted, have p from 0.0001 on in the tables, above this alpha",
+    )
+
+
 @pytest.mark.parametrize(
     ("question", "message"),
     [
         (Question(alpha=0), "--alpha 0: give a number between 0 and 1"),
         (Question(power=1), "--power 1: give a number between 0 and 1"),
         (Question(power=float("nan")), "--power nan"),
+        (Question(power=0.01), "--power 0.01: so often a difference is found where there is none, at --alpha 0.05"),
+        (Question(alpha=0.9, power=0.05), "--power 0.05: so often"),
         (Question(effect=0), "--effect 0: scores lie between 0 and 1"),
         (Question(effect=float("inf")), "--effect inf"),
         (Question(seed_sd=-1), "--assume-seed-sd -1"),

@@ -254,3 +254,20 @@ def test_a_family_of_comparisons_corrects_and_speaks_for_the_family() -> None:
         assert d.p_adjusted is not None
         assert d.p_adjusted >= d.test.p
         assert (d.p_adjusted <= 0.05) or d.verdict.startswith("no evidence")
+
+
+def test_a_lead_that_is_the_same_on_every_task_is_found_where_seeds_tell_the_noise() -> None:
+    six = study(
+        {m: {f"t{i}": [base + 0.01 * s for s in range(2)] for i in range(6)} for m, base in (("a", 0.8), ("b", 0.3))}
+    )
+    found = difference(six, "a", "b")
+    assert found.verdict == "a is higher than b"
+    assert found.interval.low is not None
+    assert found.interval.low > 0.45
+    alike = study({m: {f"t{i}": [base] * 2 for i in range(8)} for m, base in (("a", 0.7), ("b", 0.5))})
+    unseen = difference(alike, "a", "b")
+    assert unseen.test is not None
+    assert unseen.interval.guard is not None
+    assert unseen.test.p < 0.05
+    assert unseen.verdict == f"{NO_EVIDENCE}: the test alone finds one, and the interval holds 0"
+    assert "no task differs within its family: the interval is what so few can leave unseen" in unseen.interval.guard

@@ -188,3 +188,29 @@ def test_intervals_cover_what_they_say() -> None:
         hits["random tasks"] += bool(level_of(panel, "m00").covers(2 / 3))
         hits["fixed tasks"] += bool(level_of(panel, "m00", settings=FIXED).covers(float(middle.mean())))
     assert all(0.91 <= found / 200 <= 0.985 for found in hits.values()), hits
+
+
+def test_the_interval_is_called_widened_only_where_it_is() -> None:
+    apart = level_of(study({"m": {"x": [0.5685], "y": [1.0]}}), "m")
+    assert "widened" not in (apart.guard or "")
+    near = level_of(study({"m": {f"t{i}": [1.0 if i else 0.97] for i in range(10)}}), "m")
+    assert "9 of 10 tasks stand at a bound" in (near.guard or "")
+    assert near.width is not None
+    assert near.width > 0.05
+
+
+def test_tasks_that_are_alike_by_chance_have_the_error_of_their_seeds() -> None:
+    """Neither none nor, at the least noise, nearly none: the two are near to each other."""
+    noise = np.random.default_rng(2).normal(0, 1e-6, 8)
+    same, nearly = (
+        level_of(study({"m": {f"t{i}": [0.48 + of, 0.5 + of, 0.52 + of] for i, of in enumerate(apart)}}), "m")
+        for apart in (np.zeros(8), noise)
+    )
+    fixed = level_of(study({"m": {f"t{i}": [0.48, 0.5, 0.52] for i in range(8)}}), "m", settings=FIXED)
+    assert ends(same) == pytest.approx(ends(nearly), abs=1e-4)
+    assert fixed.width is not None
+    assert same.width is not None
+    assert fixed.width < same.width < 1.2 * fixed.width, "as wide, with the fewer degrees of freedom"
+    assert "the error is that of the seeds" in (same.guard or "")
+    plain = level_of(study({"m": {f"t{i}": [0.4 + 0.02 * i, 0.42 + 0.02 * i] for i in range(8)}}), "m")
+    assert "the error is that" not in (plain.guard or "")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -19,6 +20,7 @@ from loopscope.measures.uncertainty import (
     Plan,
     Reading,
     Run,
+    detectable,
     obstacle,
     panel,
     plan_of,
@@ -148,6 +150,11 @@ def _check(design: Design, question: Question) -> None:
     for name, value in (("--alpha", question.alpha), ("--power", question.power)):
         if not 0 < value < 1:
             raise StudyError(f"{name} {value:g}: give a number between 0 and 1, such as 0.05 or 0.8")
+    if question.power <= question.alpha:
+        raise StudyError(
+            f"--power {question.power:g}: so often a difference is found where there is none, at --alpha "
+            f"{question.alpha:g}; give a larger one, such as 0.8"
+        )
     if question.effect is not None and not 0 < question.effect <= 1:
         raise StudyError(
             f"--effect {question.effect:g}: scores lie between 0 and 1; give a difference above 0, up to 1"
@@ -205,7 +212,8 @@ class _Asked:
             for kind, plans in found.items():
                 told = [plan for plan in plans if isinstance(plan, Plan)]
                 reasons = [plan for plan in plans if isinstance(plan, str)]
-                yield self.compared(None, kind, pooled(told) if told else reasons[0])
+                commonest = Counter(reasons).most_common(1)
+                yield self.compared(None, kind, pooled(told) if told else commonest[0][0])
         for i, pair in enumerate(pairs):
             for kind, plans in found.items():
                 yield self.compared(pair, kind, plans[i])
@@ -249,7 +257,9 @@ class _Asked:
             between = max(0.0, whole - within / plan.seeds) if plan.reading == "random tasks" else 0.0
             plan = replace(plan, between=between, within=within)
         if task is not None and plan.reading == "random tasks":
-            plan = replace(plan, between=task**2)
+            # one seed: what the runs' spread holds besides that of the tasks is the seeds'
+            within = max(0.0, plan.between - task**2) if plan.within is None else plan.within
+            plan = replace(plan, between=task**2, within=within)
         return plan
 
     def compared(self, pair: tuple[str, str] | None, kind: tuple[Estimator, Reading], plan: Plan | str) -> Comparison:
@@ -259,6 +269,9 @@ class _Asked:
         reason, power, effect = plan if isinstance(plan, str) else obstacle(plan, question.alpha), None, None
         if isinstance(plan, Plan):
             power = power_of(plan, question.alpha, question.power)
+            if plan.reading == "fixed tasks" and plan.seeds == 1:
+                two = detectable(replace(plan, seeds=2), question.alpha, question.power)
+                reason = reason if two is None else f"{reason}, and find differences from {two:.3f} on"
             if plan.se == 0:
                 what = "no task differs" if plan.reading == "random tasks" else "no seed of a task differs"
                 reason = f"{what} from another: nothing says how far one can"

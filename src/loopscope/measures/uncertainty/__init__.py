@@ -11,7 +11,7 @@
 | `noise_dips`, `confidence_of_dip`, `pooled_sd` | dips that noise alone would make, how sure one is |
 | `missing_bounds`, `missing_bounds_of_difference`, `range_bounds`, `rank_range` | what missing scores could change |
 | `plan_of(panel, a, b)` -> `power_of(plan)` | `Power`: detectable difference; seeds or tasks that halve it |
-| `to_find(plan, effect)`, `obstacle(plan, alpha)` | `Finding`: its chance, what it takes; why nothing is found |
+| `to_find(plan, effect)`, `detectable`, `obstacle` | `Finding`: its chance, what it takes; why nothing is found |
 | `sign_flips`, `label_shuffles`, `sign_test`, `adjusted` | the tests and corrections alone |
 
 Pure and seeded: the same numbers in, the same out. Floats here, unlike the measures themselves, whose exact values they
@@ -48,6 +48,7 @@ from loopscope.measures.uncertainty.power import (
     Finding,
     Plan,
     Power,
+    detectable,
     obstacle,
     plan_of,
     pooled,
@@ -102,6 +103,7 @@ __all__ = [
     "agreement",
     "components",
     "confidence_of_dip",
+    "detectable",
     "difference",
     "differences",
     "kendall_tau",

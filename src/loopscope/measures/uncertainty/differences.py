@@ -175,7 +175,8 @@ def _verdict(pair: tuple[str, str], interval: Interval, test: TestResult | None,
         few = "tasks" if interval.reading == "random tasks" else "runs"
         return f"{NO_EVIDENCE}, and none was possible: with so few {few} p is at least {test.least:.2g}"
     if low <= 0 <= high or (p is not None and p > alpha):
-        return NO_EVIDENCE
+        by_test_alone = p is not None and p <= alpha
+        return f"{NO_EVIDENCE}: the test alone finds one, and the interval holds 0" if by_test_alone else NO_EVIDENCE
     return f"{pair[0]} is {'higher' if low > 0 else 'lower'} than {pair[1]}"
 
 

@@ -34,6 +34,9 @@ from loopscope.measures.uncertainty.resampling import (
 ENOUGH_FOR_BCA = 10
 """Tasks from which a bootstrap covers better than t where nothing bounds the values; see docs/statistics.md."""
 
+_FAR_BELOW = 0.1
+"""Of the seeds' error: three tasks or more are so near to each other by chance in less than 1 of 100 studies."""
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -105,19 +108,31 @@ def mean_of(numbers: TaskNumbers, settings: Settings) -> Interval:
     """The mean over the tasks that have a number, with its interval and guards."""
     there = ~np.isnan(numbers.values)
     values, labels = numbers.values[there], strata([c for c, t in zip(numbers.categories, there, strict=True) if t])
-    moments = (
-        task_moments(values, labels)
-        if settings.reading == "random tasks"
-        else seed_moments(values, numbers.variances[there], numbers.df[there], int(numbers.rollouts[there].sum()))
-    )
+    seeds = seed_moments(values, numbers.variances[there], numbers.df[there], int(numbers.rollouts[there].sum()))
+    moments, borrowed = seeds, False
+    if settings.reading == "random tasks":
+        moments, borrowed = _not_below_seeds(task_moments(values, labels), seeds)
     estimate = float(values.mean()) if values.size else None
     method, ends = None, None
     if moments is not None:
         method, ends = _ends(values, labels, moments, settings)
     low, high = ends or (None, None)
-    guard = "; ".join(_guards(numbers, settings, moments, method)) or None
+    guards = _guards(numbers, settings, moments, method)
+    if borrowed:
+        guards.append("tasks differ far less than seeds of one do: the error is that of the seeds")
+    guard = "; ".join(guards) or None
     counts = numbers.k, values.size, int(numbers.rollouts[there].sum()), numbers.missing
     return Interval(estimate, low, high, settings.level, method, settings.reading, *counts, guard)
+
+
+def _not_below_seeds(tasks: Moments | None, seeds: Moments | None) -> tuple[Moments | None, bool]:
+    """The error between tasks; where it is far below that of their seeds, which it holds, that one, and True.
+
+    Tasks that all have the same number, with seeds that differ, did so by chance: their spread is not 0.
+    """
+    if tasks is None or seeds is None or tasks.se >= _FAR_BELOW * seeds.se:
+        return tasks, False
+    return replace(tasks, se=seeds.se, df=min(tasks.df, seeds.df)), True
 
 
 def noted(interval: Interval, reason: str) -> Interval:
@@ -178,8 +193,14 @@ def _guards(numbers: TaskNumbers, settings: Settings, moments: Moments | None, m
         )
         reach = "the interval is what so few can leave unseen" if method else "without bounds there is no interval"
         found.append(f"no {what}: {reach}")
-    widened = method == "score" and settings.reading == "random tasks" and moments is not None and moments.se > 0
-    if widened and settings.bounds is not None and (most := _at_bound(numbers.values[there], settings.bounds)):
+    if (
+        method == "score"
+        and settings.reading == "random tasks"
+        and moments is not None
+        and settings.bounds is not None
+        and saturated(moments, settings.bounds).se > moments.se
+        and (most := _at_bound(numbers.values[there], settings.bounds))
+    ):
         found.append(f"{most} of {n} tasks stand at a bound: rare exceptions may be unseen, the interval is widened")
     if settings.bounds is not None and not (
         settings.bounds[0] <= np.nanmin(numbers.values) <= np.nanmax(numbers.values) <= settings.bounds[1]

@@ -199,7 +199,7 @@ def obstacle(plan: Plan, alpha: float) -> str | None:
     """Why no difference, however large, is found; None where one is."""
     if plan.df < 1:
         what = "one task: nothing says how tasks differ"
-        return what if plan.reading == "random tasks" else "one seed per task: nothing says how seeds differ"
+        return what if plan.reading == "random tasks" else "one seed per task: two are the fewest"
     if plan.least > alpha:
         tasks = f"{plan.tasks} {'task' if plan.tasks == 1 else 'tasks'}"
         of, fewest = f"{tasks} with {plan.seeds} seeds", "more seeds can"
