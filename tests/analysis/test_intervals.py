@@ -37,7 +37,7 @@ from loopscope.measures.uncertainty import (
 )
 from loopscope.measures.uncertainty import Run as PanelRun
 from loopscope.measures.uncertainty.distributions import t_quantile
-from loopscope.models.interval_rows import ComparisonRow, IntervalRow, NoiseDipRow, NoiseRow, RankingRow
+from loopscope.models.interval_rows import ComparisonRow, IntervalRow, NoiseDipRow, NoiseRow, RankingRow, StabilityRow
 
 RANDOM, FIXED = "random tasks", "fixed tasks"
 type Scores = dict[str, dict[str, list[str | None]]]
@@ -248,6 +248,33 @@ def test_the_outer_ends_are_those_of_the_intervals_with_what_is_missing_filled_i
             assert (pair.missing_low, pair.missing_high) == pytest.approx((wanted.low, wanted.high))
             assert (pair.outer_low, pair.outer_high) == pytest.approx((wanted.interval_low, wanted.interval_high))
     assert {(row.outer_low, row.outer_high) for row in tables.intervals(category="y", agent="b")} == {(None, None)}
+
+
+def test_whether_the_order_would_stand_if_less_were_looked_at():
+    study: Scores = {
+        "a": scores(0.2, 6),
+        "b": scores(0.5, 6),
+        "c": {"x-0": ["0.9"] * 3, **{t: ["0.1"] * 3 for t in scores(0, 6) if t != "x-0"}},
+    }
+    rows = [row for row in Tables(study).rows["stability"] if isinstance(row, StabilityRow)]
+    avg = {row.what: row for row in rows if row.measure == "avg_at_k"}
+    assert list(avg) == [
+        "1 of 3 seeds",
+        "2 of 3 seeds",
+        "best@2",
+        "best@3",
+        "50 % of the tasks",
+        "without x",
+        "without y",
+    ]
+    assert {row.what for row in rows if row.measure == "best_at_k"} == {"50 % of the tasks", "without x", "without y"}
+    assert {(row.n_agents, row.n_tasks) for row in rows} == {(3, 6)}
+    assert (avg["2 of 3 seeds"].tau, avg["2 of 3 seeds"].same_order, avg["2 of 3 seeds"].draws) == (1, 1, 1000)
+    half = avg["50 % of the tasks"]
+    assert half.tau is not None and half.tau < 1 and half.same_order < 1, "c is second where x-0 is drawn, else last"
+    assert (avg["without y"].draws, avg["without y"].same_first) == (1, 1)
+    assert not Tables({"a": {"x": ["1"]}, "b": {"x": ["0"]}}).rows["stability"], "nothing to leave out"
+    assert not Tables({"a": scores(0.2, 6)}).rows["stability"]
 
 
 def test_one_family_is_the_whole_and_is_compared_and_ranked_once(monkeypatch):

@@ -198,6 +198,33 @@ class RankingRow:
 
 
 @dataclass(frozen=True)
+class StabilityRow:
+    """`stability.parquet`: whether the order of all agents would stand if less were looked at. By measure, then row.
+
+    Over the tasks that all of them have a number of; no rows for fewer than two agents, or with nothing to leave out.
+    """
+
+    measure: str
+    """What they are ordered by: `avg_at_k` or `best_at_k`."""
+    what: str
+    """What is looked at: `2 of 3 seeds`, `best@2`, `50 % of the tasks`, `without FAMILY`."""
+    tau: float | None
+    """Kendall's tau-b with the order of the whole, mean of the draws; None where nothing is ordered. [; statistics]"""
+    tau_low: float | None
+    """Its lower 5 % point over the draws. [; statistics]"""
+    same_first: float
+    """Share of the draws with the same agent in front, alone. [share; statistics]"""
+    same_order: float
+    """Share with every pair in the same order. [share; statistics]"""
+    draws: int
+    """Subsets that were drawn; 1 where there is one alone. [count; ]"""
+    n_agents: int
+    """Agents in the order. [count; ]"""
+    n_tasks: int
+    """Tasks that all of them have a number of. [count; ]"""
+
+
+@dataclass(frozen=True)
 class NoiseRow:
     """`noise.parquet`: one source of the spread of an agent's final scores. By agent, category, then source."""
 

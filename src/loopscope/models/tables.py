@@ -9,7 +9,7 @@ from __future__ import annotations
 from decimal import Decimal
 
 from loopscope.models.base import Record
-from loopscope.models.interval_rows import ComparisonRow, IntervalRow, NoiseDipRow, NoiseRow, RankingRow
+from loopscope.models.interval_rows import ComparisonRow, IntervalRow, NoiseDipRow, NoiseRow, RankingRow, StabilityRow
 from loopscope.models.run_rows import BuildRow, CheckpointRow, DipRow, EvaluationRow, RunRow
 from loopscope.models.study_rows import OVERALL, CategoryRow, MeasureRow, OutcomeRow, ResourceRow, TaskScoreRow
 
@@ -32,6 +32,7 @@ __all__ = [
     "RankingRow",
     "ResourceRow",
     "RunRow",
+    "StabilityRow",
     "StudySummary",
     "TaskScoreRow",
     "TaskSummary",
@@ -55,6 +56,7 @@ TABLES: dict[str, type] = {
     "intervals": IntervalRow,
     "comparisons": ComparisonRow,
     "rankings": RankingRow,
+    "stability": StabilityRow,
     "noise": NoiseRow,
     "noise_dips": NoiseDipRow,
 }

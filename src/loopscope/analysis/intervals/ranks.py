@@ -41,7 +41,7 @@ def orders_of(samples: Mapping[str, Sample], categories: Sequence[str], seed: in
                 }
                 continue
             estimator = Estimator(max(1, sample.k(category))) if measure == BEST_AT_K else AVG
-            part = _common(sample, category, estimator)
+            part = on_common_tasks(sample, category, estimator)
             if part is None:
                 continue
             ranges = _ranges(sample, category, part.models, estimator)
@@ -79,7 +79,7 @@ def _sorted_by(place: Place) -> tuple[str, str, int]:
     return measure, category, READINGS.index(reading)
 
 
-def _common(sample: Sample, category: str, estimator: Estimator) -> Panel | None:
+def on_common_tasks(sample: Sample, category: str, estimator: Estimator) -> Panel | None:
     """The agents that have a number in the category, on the tasks that all of them have; None for fewer than two."""
     part = sample.part(category, range(len(sample.panel.models)))
     there = ~np.isnan(cell_values(part.packed(), estimator))
@@ -93,6 +93,7 @@ def _common(sample: Sample, category: str, estimator: Estimator) -> Panel | None
         tasks=tuple(part.tasks[i] for i in tasks),
         categories=tuple(part.categories[i] for i in tasks),
         scores=part.scores[np.ix_(agents, tasks)],
+        k=sample.k(category),
     )
 
 

@@ -103,7 +103,7 @@ def over_seeds(panel: Panel, seeds: int, draws: int = STABILITY_DRAWS, seed: int
     chosen = np.argsort(keys, axis=3)[..., :seeds]
     drawn = np.take_along_axis(np.broadcast_to(packed, keys.shape), chosen, axis=3)
     cells = cell_values(np.sort(drawn, axis=3), AVG)
-    return _stability(f"avg of {seeds} seeds", _task_means(cells), _whole(panel, AVG))
+    return _stability(f"{seeds} of {panel.k} seeds", _task_means(cells), _whole(panel, AVG))
 
 
 def over_best(panel: Panel) -> tuple[Stability, ...]:
@@ -129,7 +129,7 @@ def over_tasks(
     there = ~np.isnan(cells)
     with np.errstate(invalid="ignore", divide="ignore"):
         values = (chosen @ np.where(there, cells, 0.0).T) / (chosen @ there.T.astype(float))
-    return _stability(f"{share:.0%} of the tasks", values, _whole(panel, estimator))
+    return _stability(f"{100 * share:.0f} % of the tasks", values, _whole(panel, estimator))
 
 
 def without_category(panel: Panel, estimator: Estimator = AVG) -> tuple[Stability, ...]:
