@@ -12,6 +12,7 @@ from cli_study import error_line, write_study
 from made_study import MadeStudy
 
 from loopscope.analysis.power_report import PowerReport
+from loopscope.cli.power import _amount, _prices
 from loopscope.models import Usage
 
 SCORES = {"a": ("0.9", "0.7"), "b": ("0.5", "0.6"), "c": ("0.2", "0.4")}
@@ -40,7 +41,7 @@ def test_a_study_in_one_screen_and_as_json(cli, tmp_path):
     done = cli("power", "study", "--effect", "0.2")
     lines = done.stdout.splitlines()
     assert lines[0] == "made: 2 agents, 6 tasks in 1 family, 2 seeds; 24 of 24 runs have a score"
-    assert len(lines) <= 24
+    assert len(lines) <= 26
     report = PowerReport.model_validate_json(cli("power", "study", "--effect", "0.2", "--json").stdout)
     first = report.comparisons[0]
     assert first.detectable is not None
@@ -131,3 +132,23 @@ def test_one_seed_and_one_task_are_told(cli, tmp_path):
     text = cli("power", "task").stdout
     assert "one task: nothing says how tasks differ" in text
     assert "no result of 1 task with 2 seeds can have a p below 0.33" in text
+
+
+def test_the_screen_says_how_rough_its_numbers_are(cli, tmp_path):
+    made(tmp_path / "study")
+    text = " ".join(cli("power", "study").stdout.split())
+    rough = (
+        "rough: the spread is estimated from 6 tasks and 24 runs, and these numbers and their prices have no interval"
+    )
+    assert rough in text
+    assumed = " ".join(cli("power", "study", "--assume-seed-sd", "0.1").stdout.split())
+    assert "rough: the spread is in part or all an assumption" in assumed
+
+
+@pytest.mark.parametrize(("seconds", "said"), [(599.0, "599 s"), (720.0, "12 min"), (7200.0, "2.0 h")])
+def test_times_are_told_in_units_that_keep_two_digits(seconds, said):
+    assert _amount("agent_sec", seconds) == said
+
+
+def test_a_price_that_is_unknown_says_why():
+    assert _prices(()) == "unknown: at least one agent has no run that says what it used"

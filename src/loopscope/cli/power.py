@@ -142,6 +142,16 @@ def _table(found: PowerReport) -> None:
         f"the smallest that is found in {100 * found.power:g} of 100 such studies at alpha {found.alpha:g}{hidden}; "
         "random tasks: also on others like them; fixed tasks: on just these"
     )
+    if any(c.detectable is not None for c in found.comparisons):
+        out.print(f"rough: {_ground(found)}, and these numbers and their prices have no interval of their own")
+
+
+def _ground(found: PowerReport) -> str:
+    """What the spread is known from."""
+    spread = [s for s in (found.assumed_seed_sd, found.assumed_task_sd) if s is not None]
+    if spread:
+        return "the spread is in part or all an assumption"
+    return f"the spread is estimated from {counted(found.tasks, 'task')} and {counted(found.runs_scored, 'run')}"
 
 
 def _pair(comparison: Comparison) -> str:
@@ -205,7 +215,9 @@ def _price(step: Step) -> str:
 
 def _amount(unit: str, value: float) -> str:
     if unit == "agent_sec":
-        return f"{value:.0f} s" if value < 600 else f"{value / 3600:.1f} h"
+        if value < 600:
+            return f"{value:.0f} s"
+        return f"{value / 60:.0f} min" if value < 7200 else f"{value / 3600:.1f} h"
     return f"{value:,.0f} tokens" if unit == "tokens" else f"{value:,.2f} USD"
 
 
@@ -219,7 +231,7 @@ _UNITS = {
 
 def _prices(prices: Sequence[Price]) -> str:
     if not prices:
-        return "unknown, as no run of each agent says what it used"
+        return "unknown: at least one agent has no run that says what it used"
     return "; ".join(
         f"{_amount(p.unit, p.per_run)} a run {_UNITS[p.unit]}, known for {p.known} of {counted(p.runs, 'run')}"
         for p in prices
