@@ -20,7 +20,8 @@ from loopscope.cli.explained_lines import (
     value_text,
 )
 from loopscope.cli.explained_short import short_section
-from loopscope.cli.tables import MISSING, counted
+from loopscope.cli.shown import MISSING
+from loopscope.cli.tables import counted
 
 
 def explanation_text(told: Explanation, width: int) -> Text:

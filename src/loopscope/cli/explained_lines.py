@@ -11,7 +11,7 @@ from rich.text import Text
 
 from loopscope.analysis.explain.told import BuildTold, CandidateTold, EvaluationTold, Step
 from loopscope.cli.console import plain
-from loopscope.cli.tables import MISSING
+from loopscope.cli.shown import MISSING
 from loopscope.models import Moment
 
 SHORT = 12

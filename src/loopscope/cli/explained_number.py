@@ -8,7 +8,8 @@ from rich.text import Text
 
 from loopscope.analysis.explain.number_model import DifferenceTold, NumberTold, RunOfNumber, TaskOfNumber
 from loopscope.cli.explained_lines import Page
-from loopscope.cli.tables import MISSING, counted
+from loopscope.cli.shown import MISSING
+from loopscope.cli.tables import counted
 from loopscope.models.standing import spelled_interval
 
 _SCORES = ("avg_at_k", "best_at_k")
