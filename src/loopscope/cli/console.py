@@ -87,7 +87,7 @@ def verb[**P, R](function: Callable[P, R]) -> Callable[P, R]:
             if len(lines) < len(found):
                 raise
             for line in dict.fromkeys(lines):
-                err.print(f"[bold red]error:[/] {plain(line)}")
+                err.print(f"[bold red]error:[/] {plain(line)}", soft_wrap=True)
             machine = any(isinstance(leaf, OSError) or getattr(leaf, "midway", False) for leaf in leaves(error))
             raise typer.Exit(Exit.FAILED if machine else Exit.BAD_INPUT) from None
 
