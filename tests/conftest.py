@@ -7,13 +7,20 @@ from typing import Any
 
 import pytest
 
-PARTED = ("durability/test_kills.py", "hostile/test_hostile_agents.py")
+PARTED = (
+    "durability/test_kills.py",
+    "hostile/test_hostile_agents.py",
+    "tasks/test_verifiers.py",
+    "tasks/test_attacks.py",
+)
 """Modules in parts that need nothing of each other: tests whose brackets begin with the same word, up to a hyphen."""
 LONGEST = (
     "hostile/test_hostile_agents.py",
     "sandbox/test_ordinary_user.py",
     "durability/test_verbs.py",
     "durability/test_kills.py",
+    "tasks/test_verifiers.py",
+    "tasks/test_attacks.py",
     "durability/test_long.py",
     "unseen/test_unseen.py",
     "engine/test_leftovers.py",

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
+from typing import Any
 
+import pytest
 from sandboxed import Scored
 
 MAIN_FILE = {
@@ -29,6 +32,19 @@ STARTER_AT_MOST = {
 """The starter is its own baseline; a timed one may seem a little faster than itself on a busy machine."""
 LEVELS = ["", "namespaces", *(["uid"] if os.geteuid() == 0 else []), "process"]
 """Of the guard: the strongest that there is, and the others that this user has in a sandbox."""
+
+
+BEHIND_EACH = ("addition_chains", "csv_groupby")
+"""A task in Python and one in C, which are tried behind every fence; the fences are the same for all."""
+
+
+def at_levels(names: Iterable[str]) -> list[Any]:
+    """Pairs of task and level: each task behind the strongest fence; the others behind the weaker ones only in the long set."""
+    return [
+        pytest.param(name, level, marks=[pytest.mark.long] if level and name not in BEHIND_EACH else [])
+        for name in names
+        for level in LEVELS
+    ]
 
 
 def valid(scored: Scored) -> dict[str, float]:

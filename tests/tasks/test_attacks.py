@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import pytest
-from judged import LEVELS, MAIN_FILE, STARTER_AT_MOST, assert_worthless, valid
+from judged import LEVELS, MAIN_FILE, STARTER_AT_MOST, assert_worthless, at_levels, valid
 from sandboxed import Solution, score
 
 from loopscope.tasks.catalog import SUITE
@@ -32,8 +32,10 @@ attack()
 """
 
 
-@pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize("name", ["addition_chains", "coupled_forecast", "discrepancy", "label_noise", "strip_packing"])
+@pytest.mark.parametrize(
+    ("name", "level"),
+    at_levels(["addition_chains", "coupled_forecast", "discrepancy", "label_noise", "strip_packing"]),
+)
 def test_attacks_from_python_change_nothing(name: str, level: str) -> None:
     starter = (SUITE / name / "environment" / "starter" / MAIN_FILE[name]).read_text()
     env = {"LOOPSCOPE_GUARD": level} if level else {}

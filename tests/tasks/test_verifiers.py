@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from judged import LEVELS, MAIN_FILE, STARTER_AT_MOST, assert_worthless, valid
+from judged import MAIN_FILE, STARTER_AT_MOST, assert_worthless, at_levels, valid
 from sandboxed import Scored, Solution, score
 
 from loopscope.tasks.catalog import SUITE, builtin_names
@@ -38,8 +38,7 @@ def check_anchors(name: str, starter: Scored, reference: Scored) -> None:
     assert low <= valid(reference)["reward"] <= high
 
 
-@pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize("name", builtin_names())
+@pytest.mark.parametrize(("name", "level"), at_levels(builtin_names()))
 def test_starter_and_reference_are_worth_their_anchors(name: str, level: str) -> None:
     env = {"LOOPSCOPE_GUARD": level} if level else {}
     starter, reference = score(SUITE / name, Solution(env=env), Solution(reference=True, env=env))
@@ -68,8 +67,7 @@ def test_an_ordinary_user_gets_the_same(name: str, tmp_path: Path) -> None:
     assert starter.details["guard"] == "namespaces"
 
 
-@pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize("name", builtin_names())
+@pytest.mark.parametrize(("name", "level"), at_levels(builtin_names()))
 def test_unusable_files_are_worth_nothing(name: str, level: str) -> None:
     file = MAIN_FILE[name]
     commands = {
