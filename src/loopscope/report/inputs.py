@@ -13,7 +13,7 @@ import polars as pl
 from pydantic import TypeAdapter, ValidationError
 
 from loopscope.models import RunEvidence, RunRecord, StateScore
-from loopscope.models.interval_rows import ComparisonRow, IntervalRow, NoiseDipRow, NoiseRow, RankingRow
+from loopscope.models.interval_rows import ComparisonRow, IntervalRow, NoiseDipRow, NoiseRow, RankingRow, StabilityRow
 from loopscope.models.standing import Standing, standing
 from loopscope.models.tables import (
     OVERALL,
@@ -81,6 +81,7 @@ class StudyInputs:
         }
         self.comparisons = _table(tables, "comparisons", ComparisonRow)
         self.rankings = _table(tables, "rankings", RankingRow)
+        self.stability = _table(tables, "stability", StabilityRow)
         self.noise = _table(tables, "noise", NoiseRow)
         self.noise_dips = _table(tables, "noise_dips", NoiseDipRow)
 

@@ -32,6 +32,7 @@ from loopscope.report.inputs import StudyInputs
 from loopscope.report.pages.chart import Chart, chart
 from loopscope.report.pages.intervals import share
 from loopscope.report.pages.leaderboard import scored_agents
+from loopscope.report.pages.order import OrderLine, order_lines
 from loopscope.report.text import one_line
 
 _DRAWN = 15
@@ -93,6 +94,7 @@ class Apart:
     pairs: tuple[PairLine, ...]
     places: Places | None
     no_places: str
+    order: tuple[OrderLine, ...]
     family: int
     tested: bool
     """Whether a p is shown."""
@@ -124,6 +126,7 @@ def apart(inputs: StudyInputs) -> Apart | None:
         pairs=_lines(inputs, agents),
         places=places,
         no_places="" if places else "Resamples give no places: fewer than two agents have a spread to draw from.",
+        order=order_lines(inputs),
         family=max(row.family for row in pairs),
         tested=any(_p(row) for row in pairs),
         figures=found,
