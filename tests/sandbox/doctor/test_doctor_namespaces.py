@@ -69,12 +69,14 @@ def test_the_real_try_succeeds_where_sandboxes_do(tmp_path: Path) -> None:
     assert rows[namespaces.USERNS].state is State.OK and "77" in rows[namespaces.USERNS].fact
 
 
-@pytest.mark.parametrize(("start", "expected"), [(State.OK, State.OK), (State.MISSING, State.MISSING)])
-def test_a_sandbox_that_starts_needs_no_namespaces_of_other_programs(start: State, expected: State) -> None:
+@pytest.mark.parametrize("others", [State.MISSING, State.UNKNOWN])
+@pytest.mark.parametrize("start", [State.OK, State.MISSING])
+def test_a_sandbox_that_starts_needs_no_namespaces_of_other_programs(start: State, others: State) -> None:
     rows = [
         Finding(Area.SANDBOX, namespaces.START, start, "", need=Need.REQUIRED),
-        Finding(Area.SANDBOX, namespaces.USERNS, State.MISSING, "no", "cost", "mend", ("x",), Need.REQUIRED),
+        Finding(Area.SANDBOX, namespaces.USERNS, others, "no", "cost", "mend", ("x",), Need.REQUIRED),
     ]
     survey = examine([Check(Area.SANDBOX, "both", lambda _: rows)])
     userns = next(row for row in survey.findings if row.name == namespaces.USERNS)
-    assert userns.state is expected and bool(userns.commands) is (expected is State.MISSING)
+    assert userns.state is (State.OK if start is State.OK else others)
+    assert bool(userns.commands) is (start is not State.OK)

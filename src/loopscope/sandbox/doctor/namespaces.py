@@ -186,10 +186,10 @@ def settle(findings: list[Finding]) -> list[Finding]:
     """Other programs' namespaces do not matter when bubblewrap gets its own, by a profile of its own or by setuid."""
     if not any(f.name == START and f.state is State.OK for f in findings):
         return findings
-    fact = "for bubblewrap yes, for other programs no"
+    others = {State.MISSING: "for other programs no", State.UNKNOWN: "for other programs not tried"}
     return [
-        replace(f, state=State.OK, fact=fact, cost="", remedy="", commands=())
-        if f.name == USERNS and f.state is State.MISSING
+        replace(f, state=State.OK, fact=f"for bubblewrap yes, {others[f.state]}", cost="", remedy="", commands=())
+        if f.name == USERNS and f.state in others
         else f
         for f in findings
     ]
