@@ -34,6 +34,8 @@ LEVELS = ["", "namespaces", *(["uid"] if os.geteuid() == 0 else []), "process"]
 """Of the guard: the strongest that there is, and the others that this user has in a sandbox."""
 
 
+STRONGEST = [pytest.param(level, marks=[pytest.mark.long] if level else []) for level in LEVELS]
+"""The strongest fence, and the weaker ones in the long set."""
 BEHIND_EACH = ("addition_chains", "csv_groupby")
 """A task in Python and one in C, which are tried behind every fence; the fences are the same for all."""
 

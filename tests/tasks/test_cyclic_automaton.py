@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from judged import LEVELS, STARTER_AT_MOST, assert_worthless, valid
+from judged import STARTER_AT_MOST, STRONGEST, assert_worthless, valid
 from sandboxed import Solution, score
 
 from loopscope.tasks.catalog import SUITE
@@ -123,7 +123,7 @@ def test_a_clock_that_stands_still_changes_nothing() -> None:
     assert valid(scored)["reward"] <= STARTER_AT_MOST["cyclic_automaton"]
 
 
-@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("level", STRONGEST)
 @pytest.mark.parametrize(
     "start", ["fork()", "(pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0)", "(pid_t)syscall(SYS_vfork)"]
 )
@@ -153,7 +153,7 @@ def test_no_other_process_can_do_the_work(start: str, level: str) -> None:
     assert valid(scored)["reward"] <= STARTER_AT_MOST["cyclic_automaton"]
 
 
-@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("level", STRONGEST)
 def test_attacks_from_c_change_nothing(level: str) -> None:
     source = wrapped(
         f"""

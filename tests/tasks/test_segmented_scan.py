@@ -11,7 +11,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from judged import LEVELS, assert_worthless, valid
+from judged import STRONGEST, assert_worthless, valid
 from sandboxed import Solution, score
 
 from loopscope.tasks.catalog import SUITE
@@ -247,7 +247,7 @@ def test_kernels_that_are_wrong() -> None:
 
 @pytest.mark.sandbox
 @pytest.mark.slow
-@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("level", STRONGEST)
 def test_planted_files_are_not_used(level: str) -> None:
     """The model, the language, the starter and a compiler in the work directory are the agent's own business."""
     plant = (
