@@ -6,6 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("loopscope", deadline=None)  # how long an example takes is the machine's business
+settings.load_profile("loopscope")
 
 PARTED = (
     "durability/test_kills.py",

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -337,3 +339,28 @@ def test_a_torn_baseline_is_made_again(study):
     for label in "ab":
         found = store.run(f"toy__{label}__s1").record
         assert found.clean_initial == found.commits[0].sha
+
+
+def test_what_fails_after_a_cancellation_is_not_printed_as_our_own_bug() -> None:
+    begun, go_on = threading.Event(), threading.Event()
+    printed: list[object] = []
+
+    def work() -> None:
+        begun.set()
+        go_on.wait(10)
+        raise OSError(30, "Read-only file system")
+
+    async def main() -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: printed.append(context))
+        task = asyncio.create_task(to_its_end(work))
+        await asyncio.to_thread(begun.wait, 10)
+        task.cancel()
+        await asyncio.sleep(0)
+        go_on.set()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        del task
+        gc.collect()
+
+    asyncio.run(main())
+    assert printed == []

@@ -251,4 +251,6 @@ async def to_its_end[**P, R](function: Callable[P, R], *args: P.args, **kwargs: 
         while not task.done():
             with contextlib.suppress(asyncio.CancelledError):
                 await asyncio.wait([task])
+        if not task.cancelled():
+            task.exception()  # the cancellation counts; one that nobody asks for is printed as if it were our own bug
         raise
