@@ -67,6 +67,7 @@ WRONG = {
 }  # fmt: skip
 
 
+@pytest.mark.long
 def test_floors_that_are_wrong() -> None:
     solutions = [Solution(files={"moss.c": text}) for text in WRONG.values()]
     for what, scored in zip(WRONG, score(TASK, *solutions), strict=True):

@@ -51,6 +51,7 @@ WRONG = {
 }  # fmt: skip
 
 
+@pytest.mark.long
 def test_places_that_are_none() -> None:
     solutions = [Solution(files={"probes.py": f"def place(standing, count):\n    {body}\n"}) for body in WRONG.values()]
     for what, scored in zip(WRONG, score(TASK, *solutions), strict=True):

@@ -47,6 +47,7 @@ WRONG = {
 }  # fmt: skip
 
 
+@pytest.mark.long
 def test_answers_that_are_none() -> None:
     solutions = [Solution(files={"species.py": SPECIES.format(train=t, predict=p)}) for t, p in WRONG.values()]
     for what, scored in zip(WRONG, score(TASK, *solutions), strict=True):

@@ -46,6 +46,7 @@ WRONG = {
 }  # fmt: skip
 
 
+@pytest.mark.long
 def test_packings_that_are_none() -> None:
     solutions = [Solution(files={"shelves.py": f"def pack(width, sizes):\n    {body}\n"}) for body in WRONG.values()]
     for what, scored in zip(WRONG, score(TASK, *solutions), strict=True):
