@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 from uncertainty_studies import paper_sized, study
 
@@ -9,6 +12,8 @@ from loopscope.measures.uncertainty import (
     level_of,
     missing_bounds,
     missing_bounds_of_difference,
+    range_bounds,
+    rank_range,
 )
 
 
@@ -48,3 +53,18 @@ def test_a_difference_at_its_worst_has_both_against_it() -> None:
     assert (found.n_missing, found.n_planned) == (2, 8)
     with pytest.raises(ValueError, match="without `bounds`"):
         missing_bounds(panel, "m", settings=Settings(bounds=None))
+
+
+def test_runs_known_only_within_a_range() -> None:
+    low = study({"m": {"x": [0.2, 0.4], "y": [0.5, 0.5]}})
+    high = replace(low, scores=low.scores + np.array([[[0.2, 0.0], [0.0, 0.0]]]))
+    found = range_bounds(low, high, "m")
+    assert (found.low, found.observed.estimate, found.high) == pytest.approx((0.4, 0.425, 0.45))
+    with pytest.raises(ValueError, match="not of the same runs"):
+        range_bounds(low, study({"n": {"x": [0.2, 0.4], "y": [0.5, 0.5]}}), "m")
+
+
+def test_places_a_model_can_have() -> None:
+    panel = study({"a": {"x": [0.9, 0.9]}, "b": {"x": [0.5, None]}, "c": {"x": [0.3, 0.3]}})
+    assert [rank_range(panel, m) for m in "abc"] == [(1, 1), (2, 3), (2, 3)]
+    assert rank_range(panel, "a", Estimator(3)) is None

@@ -5,6 +5,7 @@ import pytest
 from uncertainty_studies import paper_sized, study
 
 from loopscope.measures.uncertainty import (
+    agreement,
     kendall_tau,
     over_best,
     over_seeds,
@@ -47,6 +48,13 @@ def test_kendall_by_hand_with_ties_and_gaps() -> None:
     assert kendall_tau(first, second) == pytest.approx((3 - 2) / np.sqrt(6 * 5))
     assert kendall_tau(np.ones(3), np.arange(3.0)) is None
     assert kendall_tau(np.ones(1), np.ones(1)) is None
+
+
+def test_harnesses_agree_over_the_models_they_share() -> None:
+    found = agreement(
+        {"h1": {"a": 0.9, "b": 0.5, "c": 0.1}, "h2": {"a": 0.8, "b": 0.6, "d": 1}, "h3": {"a": 0.1, "b": None}}
+    )
+    assert found == {("h1", "h2"): 1, ("h1", "h3"): None, ("h2", "h3"): None}
 
 
 def test_the_whole_study_agrees_with_itself_and_less_of_it_less() -> None:

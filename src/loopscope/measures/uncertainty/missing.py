@@ -71,6 +71,41 @@ def missing_bounds_of_difference(
     return _between(observed, ends[0], ends[1], 2 * panel.k * len(panel.within(category)))
 
 
+def range_bounds(
+    low: Panel, high: Panel, model: str, category: str | None = None, settings: Settings = DEFAULT
+) -> MissingBounds:
+    """Bounds of a measure that each run knows only within a range, such as C2 with unobservable checkpoints.
+
+    The two panels hold the ends of each run's range. The middle of the ranges stands for what is observed.
+    ValueError where they are not of the same runs.
+    """
+    same = (low.models, low.tasks, low.seeds) == (high.models, high.tasks, high.seeds)
+    if not same or not (np.isnan(low.scores) == np.isnan(high.scores)).all():
+        raise ValueError("the two ends are not of the same runs; give both ends of every run")
+    middle = replace(low, scores=(low.scores + high.scores) / 2)
+    ends = [level_of(panel, model, AVG, category, settings) for panel in (low, high)]
+    observed = level_of(middle, model, AVG, category, settings)
+    return _between(observed, ends[0], ends[1], low.k * len(low.within(category)))
+
+
+def rank_range(
+    panel: Panel, model: str, estimator: Estimator = AVG, settings: Settings = DEFAULT
+) -> tuple[int, int] | None:
+    """Best and worst place the model's estimate can have, whatever is missing; None where it cannot be estimated."""
+    low, high = _bounds(settings)
+    best, worst = 1, 1
+    for at_best in (True, False):
+        fill = {name: high if (name == model) == at_best else low for name in panel.models}
+        complete = filled_panel(panel, fill)
+        own = level_of(complete, model, estimator, None, settings).estimate
+        if own is None:
+            return None
+        others = [level_of(complete, m, estimator, None, settings).estimate for m in panel.models if m != model]
+        above = sum(e is not None and (e > own + 1e-12 if at_best else e >= own - 1e-12) for e in others)
+        best, worst = (1 + above, worst) if at_best else (best, 1 + above)
+    return best, worst
+
+
 def filled_panel(panel: Panel, values: Mapping[str, float]) -> Panel:
     """The panel with the missing rollouts of the named models, up to k per task, at the value given for each."""
     width = max(len(panel.seeds), panel.k)

@@ -1,11 +1,14 @@
-"""How sure an order of models is, and whether it would stand with fewer seeds, other tasks or without a family."""
+"""How sure an order of models is, and whether it would stand with fewer seeds, other tasks or another harness."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 
+from loopscope.measures.exact import Score, exact
 from loopscope.measures.uncertainty.cells import AVG, Estimator, cell_values
 from loopscope.measures.uncertainty.panel import Floats, Ints, Panel
 from loopscope.measures.uncertainty.resampling import Draws
@@ -79,6 +82,15 @@ def kendall_tau(first: Floats, second: Floats) -> float | None:
     return None if np.isnan(taus[0]) else float(taus[0])
 
 
+def agreement(lists: Mapping[str, Mapping[str, Score]]) -> dict[tuple[str, str], float | None]:
+    """Kendall's tau-b between every two lists (harness -> model -> number), over the models that both have."""
+    found: dict[tuple[str, str], float | None] = {}
+    for one, other in combinations(sorted(lists), 2):
+        models = sorted(set(lists[one]) & set(lists[other]))
+        found[one, other] = kendall_tau(*(_floats(lists[name], models) for name in (one, other)))
+    return found
+
+
 def over_seeds(panel: Panel, seeds: int, draws: int = STABILITY_DRAWS, seed: int = 0) -> Stability:
     """The order by avg with so many seeds of each (model, task), drawn without replacement.
 
@@ -143,6 +155,10 @@ def _task_means(cells: Floats) -> Floats:
     there = ~np.isnan(cells)
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(np.where(there, cells, 0.0).sum(axis=-1) / there.sum(axis=-1))
+
+
+def _floats(values: Mapping[str, Score], names: list[str]) -> Floats:
+    return np.array([np.nan if (found := exact(values[name])) is None else float(found) for name in names])
 
 
 def _stability(what: str, values: Floats, whole: Floats) -> Stability:
