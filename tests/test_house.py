@@ -17,14 +17,27 @@ MAY_IMPORT: dict[str, set[str]] = {
     "sandbox": {"models"},
     "agents": {"models", "records"},
     "engine": {"models", "records", "tasks", "sandbox", "agents"},
+    "audit": {"models", "records", "tasks", "sandbox", "agents", "engine"},
     "transcripts": {"models"},
     "evidence": {"models", "records", "transcripts"},
     "imports": {"models", "records", "transcripts", "evidence"},
     "analysis": {"models", "records", "evidence", "measures"},
     "report": {"models", "records"},
-    "cli": {"models", "records", "tasks", "sandbox", "agents", "engine", "analysis", "report", "measures", "imports"},
+    "cli": {
+        "models",
+        "records",
+        "tasks",
+        "sandbox",
+        "agents",
+        "engine",
+        "audit",
+        "analysis",
+        "report",
+        "measures",
+        "imports",
+    },
 }
-USES_HARBOR = {"sandbox", "agents", "engine"}
+USES_HARBOR = {"sandbox", "agents", "engine", "audit"}
 """Rooms of the `run` extra; everything else works without Harbor."""
 
 

@@ -18,6 +18,7 @@ from loopscope.cli.power import power
 from loopscope.cli.signals import listen
 from loopscope.cli.status import status
 from loopscope.cli.study import study_app
+from loopscope.cli.tasks import tasks_app
 
 app = typer.Typer(
     help="See inside the research loop of coding agents: run them, score every commit, measure, report.",
@@ -36,7 +37,7 @@ app.command()(explain)
 app.command()(power)
 app.command()(reading.report)
 app.add_typer(study_app, name="study")
-app.add_typer(reading.tasks_app, name="tasks")
+app.add_typer(tasks_app, name="tasks")
 app.add_typer(reading.agents_app, name="agents")
 app.add_typer(reading.measures_app, name="measures")
 

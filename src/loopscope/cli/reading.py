@@ -1,4 +1,4 @@
-"""`analyze`, `report`, `tasks list`, `agents list`, `measures verify`: verbs that only read. None needs Harbor."""
+"""`analyze`, `report`, `agents list`, `measures verify`: verbs that only read. None needs Harbor."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON on 
 _LONG = ("checkpoints", "builds", "evaluations", "intervals")
 """Tables of many rows: read them from their files. What `intervals` says of random tasks stands beside each number."""
 
-tasks_app = typer.Typer(help="The built-in tasks.", no_args_is_help=True)
 agents_app = typer.Typer(help="The agents that a study can name.", no_args_is_help=True)
 measures_app = typer.Typer(help="The measures themselves.", no_args_is_help=True)
 
@@ -71,24 +70,6 @@ def report(
 
     page = build_report(study, target)
     print_json({"report": str(page)}) if json else out.print(f"report: {page.resolve()}")
-
-
-@tasks_app.command("list")
-@verb
-def tasks_list(json: Json = False) -> None:
-    """The built-in tasks, with family, budget and what they measure."""
-    from loopscope.tasks.catalog import builtin_names, resolve
-    from loopscope.tasks.load import load_task
-
-    infos = [load_task(resolve(name, Path()).directory, builtin=True) for name in builtin_names()]
-    if json:
-        print_json([info.model_dump(mode="json") for info in infos])
-        return
-    rows = [
-        [i.name, i.category, i.anchors.metric or "", "timed" if i.timed else "", f"{i.agent_timeout_sec:g} s", i.title]
-        for i in infos
-    ]
-    out.print(plain_table(["task", "family", "metric", "", "budget", "title"], rows))
 
 
 @agents_app.command("list")
