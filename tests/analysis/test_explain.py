@@ -21,7 +21,8 @@ from loopscope.analysis.explain import Explanation, explain, explain_run, find_c
 from loopscope.analysis.explain.figures import FUNCTIONS, exactly, total
 from loopscope.analysis.explain.flags import MEANINGS
 from loopscope.analysis.explain.transcript import _SUPPORT
-from loopscope.analysis.rows import checkpoint_rows, dip_rows, run_row
+from loopscope.analysis.rows import checkpoint_rows, dip_rows
+from loopscope.analysis.run_row import run_row
 from loopscope.analysis.runs import RunAnalysis
 from loopscope.evidence.evaluator import evaluator_for, shipped_evaluators
 from loopscope.measures import Flag

@@ -11,7 +11,7 @@ from made_transcript import EVALUATOR
 from loopscope.analysis.explain.outcome import usage as explained_usage
 from loopscope.analysis.explain.rows import Told
 from loopscope.analysis.prices import cost_doubt, price_of, priced
-from loopscope.analysis.rows import run_row
+from loopscope.analysis.run_row import run_row
 from loopscope.analysis.runs import measured
 from loopscope.models import RunRecord, Usage
 

@@ -9,7 +9,8 @@ from decimal import Decimal
 from loopscope.analysis import left
 from loopscope.analysis.commits import ScoreSource
 from loopscope.analysis.quantities import DIAGNOSTICS, PROCESS, RESOURCES, Amount
-from loopscope.analysis.rows import build_rows, checkpoint_rows, dip_rows, evaluation_rows, run_row
+from loopscope.analysis.rows import build_rows, checkpoint_rows, dip_rows, evaluation_rows
+from loopscope.analysis.run_row import run_row
 from loopscope.analysis.runs import RunAnalysis
 from loopscope.models import TaskFacts
 from loopscope.models.tables import BuildRow, CheckpointRow, DipRow, EvaluationRow, RunRow
