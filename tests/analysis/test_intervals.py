@@ -36,8 +36,10 @@ from loopscope.measures.uncertainty import (
     panel,
 )
 from loopscope.measures.uncertainty import Run as PanelRun
+from loopscope.measures.uncertainty.differences import BY_TEST_ALONE
 from loopscope.measures.uncertainty.distributions import t_quantile
 from loopscope.models.interval_rows import ComparisonRow, IntervalRow, NoiseDipRow, NoiseRow, RankingRow, StabilityRow
+from loopscope.models.standing import BY_TEST, by_test_alone, pair_words, seen_from, told_apart
 
 RANDOM, FIXED = "random tasks", "fixed tasks"
 type Scores = dict[str, dict[str, list[str | None]]]
@@ -533,3 +535,16 @@ def test_measuring_a_run_with_a_dip_does_not_load_numpy(tmp_path, repeats):
     command = [sys.executable, "-c", _EXPLAINED, str(study.path)]
     said = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
     assert said == (["1.0", "False"] if repeats > 1 else ["None", "False"])
+
+
+def test_where_nothing_spreads_the_test_alone_decides_and_every_word_says_so() -> None:
+    tables = Tables({a: {f"x-{i}": [s, s] for i in range(8)} for a, s in (("a", "0.7"), ("b", "0.5"))})
+    [pair] = tables.comparisons(measure="avg_at_k", reading=RANDOM, category="overall")
+    assert pair.low is not None and pair.high is not None and pair.low < 0 < pair.high
+    assert pair.p_adjusted is not None and pair.p_adjusted < 0.05
+    assert (pair.finding, pair.verdict) == ("first_higher", f"a is higher than b, {BY_TEST_ALONE}")
+    assert by_test_alone(pair) and told_apart(pair) and BY_TEST == BY_TEST_ALONE
+    assert pair_words(pair, "avg@2").startswith(f"a is higher than b, {BY_TEST} (avg@2: +0.20 [-0.")
+    assert pair_words(seen_from(pair, "b"), "avg@2").startswith(f"b is lower than a, {BY_TEST}")
+    few = Tables({a: {f"x-{i}": [s, s] for i in range(4)} for a, s in (("a", "0.7"), ("b", "0.5"))})
+    assert few.comparisons(measure="avg_at_k", reading=RANDOM, category="overall")[0].finding == "too_few"

@@ -21,6 +21,7 @@ from loopscope.measures.uncertainty import (
     sign_test,
 )
 from loopscope.measures.uncertainty import panel as panel_of
+from loopscope.measures.uncertainty.differences import BY_TEST_ALONE
 from loopscope.measures.uncertainty.panel import Floats
 from loopscope.measures.uncertainty.permutation import draws_for, pair_flips, sign_flips_of
 
@@ -269,5 +270,9 @@ def test_a_lead_that_is_the_same_on_every_task_is_found_where_seeds_tell_the_noi
     assert unseen.test is not None
     assert unseen.interval.guard is not None
     assert unseen.test.p < 0.05
-    assert unseen.verdict == f"{NO_EVIDENCE}: the test alone finds one, and the interval holds 0"
+    low, high = unseen.interval.low, unseen.interval.high
+    assert low is not None and high is not None and low < 0 < high
+    assert unseen.verdict == f"a is higher than b, {BY_TEST_ALONE}"
+    assert difference(alike, "b", "a").verdict == f"b is lower than a, {BY_TEST_ALONE}"
+    assert difference(alike, "a", "b", settings=FIXED).verdict.startswith("a is higher than b")
     assert "no task differs within its family: the interval is what so few can leave unseen" in unseen.interval.guard

@@ -20,7 +20,8 @@ class Finding(StrEnum):
     """What a comparison found, for code; `ComparisonRow.verdict` has it in words."""
 
     FIRST_HIGHER = "first_higher"
-    """The first agent is higher: the interval leaves 0 out, and so does the test, corrected for its family."""
+    """The first agent is higher: the interval leaves 0 out, and so does the test, corrected for its family. Where no
+    task or seed differs from another, nothing makes an interval of a spread, and the test alone decides."""
     SECOND_HIGHER = "second_higher"
     """The second is."""
     NO_EVIDENCE = "no_evidence"

@@ -18,6 +18,8 @@ FIXED = "fixed tasks"
 """Just these tasks, other seeds."""
 REVERSIBLE = "as far as scores are there; missing ones could reverse it"
 """What is said of a difference that the missing scores could undo."""
+BY_TEST = "by the test alone: nothing differs that would tell how far it spreads"
+"""What is said of a difference that was found although its interval holds 0."""
 _SWAPPED = {Finding.FIRST_HIGHER: Finding.SECOND_HIGHER, Finding.SECOND_HIGHER: Finding.FIRST_HIGHER}
 
 
@@ -139,6 +141,18 @@ def reversible(row: ComparisonRow) -> bool:
     return row.finding == Finding.SECOND_HIGHER and row.missing_high is not None and row.missing_high >= 0
 
 
+def by_test_alone(row: ComparisonRow) -> bool:
+    """Whether a difference was found by the test alone: the interval, of nothing that differs, holds 0."""
+    return row.finding in _SWAPPED and row.low is not None and row.high is not None and row.low <= 0 <= row.high
+
+
+def holds(row: ComparisonRow) -> str:
+    """With how much reserve a difference that was found is to be told; empty without any."""
+    return "".join(
+        f", {words}" for words, said in ((BY_TEST, by_test_alone(row)), (REVERSIBLE, reversible(row))) if said
+    )
+
+
 def told_apart(row: ComparisonRow) -> bool:
     """Whether a difference was found that stands whatever the missing scores are."""
     return row.finding in _SWAPPED and not reversible(row)
@@ -209,7 +223,7 @@ def pair_words(row: ComparisonRow, number: str, name: Callable[[str], str] = str
 def _found(row: ComparisonRow, first: str, second: str) -> str:
     if row.finding in _SWAPPED:
         verb = "higher" if row.finding == Finding.FIRST_HIGHER else "lower"
-        return f"{first} is {verb} than {second}{f', {REVERSIBLE}' if reversible(row) else ''}"
+        return f"{first} is {verb} than {second}{holds(row)}"
     words = f"no evidence of a difference between {first} and {second}"
     return f"{words}; {too_few(row)}" if row.finding == Finding.TOO_FEW else words
 

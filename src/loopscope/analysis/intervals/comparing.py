@@ -137,7 +137,7 @@ def _told(found: Difference, family: int, hopeless: bool) -> tuple[Finding, str]
         return Finding.TOO_FEW, f"{words} the corrected p is at least {least:.2g}"
     if found.verdict.startswith(NO_EVIDENCE):
         return Finding.NO_EVIDENCE, found.verdict
-    return (Finding.FIRST_HIGHER if interval.low > 0 else Finding.SECOND_HIGHER), found.verdict
+    return (Finding.FIRST_HIGHER if interval.estimate > 0 else Finding.SECOND_HIGHER), found.verdict
 
 
 def _reversible(finding: Finding, ends: Ends) -> bool:

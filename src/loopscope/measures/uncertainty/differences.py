@@ -28,6 +28,8 @@ type Pairing = Literal["task", "seed"]
 branch are; a run whose partner has no score is left out."""
 
 NO_EVIDENCE = "no evidence of a difference"
+BY_TEST_ALONE = "by the test alone: nothing differs that would tell how far it spreads"
+"""What is said of a difference whose interval holds 0 because no task or seed differs from another."""
 
 
 @dataclass(frozen=True)
@@ -160,7 +162,9 @@ def _difference(
 def verdict(found: Difference, alpha: float) -> str:
     """What may be said. A difference is one only if both the adjusted p and the interval say so.
 
-    Where no difference could have been found with so few tasks, that is said instead of passing for a finding.
+    Where no task (random) or seed (fixed) differs from another, the interval is what so few can have left unseen: it
+    reaches to both sides whatever was seen, so the test, which is exact, decides alone, and the words say so. Where no
+    difference could have been found with so few tasks, that is said instead of passing for a finding.
     """
     return _verdict((found.first, found.second), found.interval, found.test, found.p_adjusted, alpha)
 
@@ -174,10 +178,11 @@ def _verdict(pair: tuple[str, str], interval: Interval, test: TestResult | None,
     if test is not None and test.least > alpha:
         few = "tasks" if interval.reading == "random tasks" else "runs"
         return f"{NO_EVIDENCE}, and none was possible: with so few {few} p is at least {test.least:.2g}"
-    if low <= 0 <= high or (p is not None and p > alpha):
-        by_test_alone = p is not None and p <= alpha
-        return f"{NO_EVIDENCE}: the test alone finds one, and the interval holds 0" if by_test_alone else NO_EVIDENCE
-    return f"{pair[0]} is {'higher' if low > 0 else 'lower'} than {pair[1]}"
+    by_test, holds_0 = p is not None and p <= alpha, low <= 0 <= high
+    if not by_test or (holds_0 and not interval.unseen):
+        return f"{NO_EVIDENCE}: the test alone finds one, and the interval holds 0" if by_test else NO_EVIDENCE
+    found = f"{pair[0]} is {'higher' if interval.estimate > 0 else 'lower'} than {pair[1]}"
+    return f"{found}, {BY_TEST_ALONE}" if holds_0 else found
 
 
 @dataclass(frozen=True, eq=False)

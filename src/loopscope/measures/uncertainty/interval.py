@@ -45,6 +45,8 @@ class Interval:
     """Rollouts that should have one and have none; never taken as a number, see `missing`."""
     guard: str | None = None
     """What to know before it is believed; None: nothing."""
+    unseen: bool = False
+    """No observation differed from another: the ends are what so few can have left unseen, to either side."""
 
     @property
     def width(self) -> float | None:

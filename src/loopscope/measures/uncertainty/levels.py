@@ -122,7 +122,8 @@ def mean_of(numbers: TaskNumbers, settings: Settings) -> Interval:
         guards.append("tasks differ far less than seeds of one do: the error is that of the seeds")
     guard = "; ".join(guards) or None
     counts = numbers.k, values.size, int(numbers.rollouts[there].sum()), numbers.missing
-    return Interval(estimate, low, high, settings.level, method, settings.reading, *counts, guard)
+    unseen = method is not None and moments is not None and moments.se == 0
+    return Interval(estimate, low, high, settings.level, method, settings.reading, *counts, guard, unseen)
 
 
 def _not_below_seeds(tasks: Moments | None, seeds: Moments | None) -> tuple[Moments | None, bool]:

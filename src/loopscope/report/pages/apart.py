@@ -11,6 +11,7 @@ from loopscope.models.standing import (
     RANDOM,
     REVERSIBLE,
     chosen_pairs,
+    holds,
     just_these,
     not_below,
     ordered_pairs,
@@ -169,10 +170,9 @@ def _p(row: ComparisonRow) -> str:
 
 def _words(row: ComparisonRow) -> str:
     first, second = _name(row.first, 40), _name(row.second, 40)
-    hold = f", {REVERSIBLE}" if reversible(row) else ""
     return {
-        Finding.FIRST_HIGHER: f"{first} is higher{hold}",
-        Finding.SECOND_HIGHER: f"{second} is higher{hold}",
+        Finding.FIRST_HIGHER: f"{first} is higher{holds(row)}",
+        Finding.SECOND_HIGHER: f"{second} is higher{holds(row)}",
         Finding.NO_EVIDENCE: "no evidence of a difference",
         Finding.TOO_FEW: f"no evidence of a difference; {too_few(row)}",
         Finding.NOTHING: "nothing to compare: no task has a number of both",
