@@ -22,6 +22,8 @@ class Subject:
     sources: TaskSources
     environment: EnvironmentSpec | None = None
     """Where trials run; the local sandbox by default."""
+    repeats: int = 3
+    """Verifications of the reference that the spread is taken from."""
     told: Callable[[Trial], None] = lambda trial: None
     """Called with every trial that ended."""
     _known: dict[str, asyncio.Task[Trial]] = field(default_factory=dict)

@@ -99,7 +99,9 @@ class TaskAudit(Record):
     source: str
     """Its directory, or the built-in name, as it was asked for."""
     problem: str | None = None
-    """Why it could not be audited, or not wholly; one line with a remedy."""
+    """Why it could not be audited; one line with a remedy."""
+    missing: bool = False
+    """There is no such task."""
     findings: tuple[AuditFinding, ...] = ()
     """The gravest first."""
     rules: tuple[RuleOutcome, ...] = ()
