@@ -83,7 +83,14 @@ def made_runs(panel: Panel) -> tuple[list[TabledRun], list[FinalScore]]:
             for seed, score in enumerate(scores):
                 rewards = tuple(Decimal(f"{value:.4f}") for value in (score, score * 0.99))
                 checkpoints = [SimpleNamespace(score=float(x), canonical=True) for x in np.sort(rng.random(15))]
-                row = SimpleNamespace(agent=agent, task=task, n_dips=int(rng.poisson(1)), final_source="official")
+                row = SimpleNamespace(
+                    agent=agent,
+                    task=task,
+                    n_dips=int(rng.poisson(1)),
+                    final_source="official",
+                    harness="one",
+                    model=agent,
+                )
                 quantities = {
                     name: round(float(rng.random() if bounds_of(name) else rng.lognormal()), 4) for name in MEASURES
                 }

@@ -270,7 +270,7 @@ def test_whether_the_order_would_stand_if_less_were_looked_at():
         "without y",
     ]
     assert {row.what for row in rows if row.measure == "best_at_k"} == {"50 % of the tasks", "without x", "without y"}
-    assert {(row.n_agents, row.n_tasks) for row in rows} == {(3, 6)}
+    assert {(row.n_ordered, row.n_tasks, row.ordered) for row in rows} == {(3, 6, "agents")}
     assert (avg["2 of 3 seeds"].tau, avg["2 of 3 seeds"].same_order, avg["2 of 3 seeds"].draws) == (1, 1, 1000)
     half = avg["50 % of the tasks"]
     assert half.tau is not None and half.tau < 1 and half.same_order < 1, "c is second where x-0 is drawn, else last"

@@ -12,8 +12,8 @@ from loopscope.measures.uncertainty import (
     level_of,
     missing_bounds,
     missing_bounds_of_difference,
+    place_ranges,
     range_bounds,
-    rank_range,
 )
 
 
@@ -66,5 +66,8 @@ def test_runs_known_only_within_a_range() -> None:
 
 def test_places_a_model_can_have() -> None:
     panel = study({"a": {"x": [0.9, 0.9]}, "b": {"x": [0.5, None]}, "c": {"x": [0.3, 0.3]}})
-    assert [rank_range(panel, m) for m in "abc"] == [(1, 1), (2, 3), (2, 3)]
-    assert rank_range(panel, "a", Estimator(3)) is None
+    bounds = [missing_bounds(panel, m) for m in "abc"]
+    low, high = (np.array([getattr(b, end) for b in bounds]) for end in ("low", "high"))
+    assert place_ranges(low, high) == [(1, 1), (2, 3), (2, 3)]
+    assert place_ranges(np.array([0.5, 0.5, np.nan]), np.array([0.5, 0.5, np.nan]))[:2] == [(1, 2), (1, 2)]
+    assert place_ranges(np.array([0.1, 0.4]), np.array([0.3, 0.6])) == [(2, 2), (1, 1)]

@@ -8,12 +8,14 @@ from loopscope.measures.uncertainty import (
     agreement,
     kendall_tau,
     over_best,
+    over_harnesses,
     over_seeds,
     over_tasks,
     ranking,
     resample,
     without_category,
 )
+from loopscope.measures.uncertainty.rankings import _weighted_taus
 
 
 def test_shares_of_places_and_pairs_add_up_and_agree() -> None:
@@ -55,6 +57,51 @@ def test_harnesses_agree_over_the_models_they_share() -> None:
         {"h1": {"a": 0.9, "b": 0.5, "c": 0.1}, "h2": {"a": 0.8, "b": 0.6, "d": 1}, "h3": {"a": 0.1, "b": None}}
     )
     assert found == {("h1", "h2"): 1, ("h1", "h3"): None, ("h2", "h3"): None}
+
+
+def test_harnesses_that_drive_the_same_models_agree_on_models_and_tasks_or_do_not() -> None:
+    base = {f"t{i}": i / 20 for i in range(8)}
+    agents = {
+        f"{harness}-{model}": {t: [v + lead * (i if h == "up" else -i) * 0.05] * 2 for t, v in base.items()}
+        for harness, h in (("h1", "up"), ("h2", "up"), ("h3", "down"))
+        for i, (model, lead) in enumerate((("a", 1), ("b", 1), ("c", 1)))
+    }
+    panel = study(agents)
+    sides = {h: (h, {m: f"{h}-{m}" for m in "abc"}) for h in ("h1", "h2", "h3")}
+    models, tasks = over_harnesses(panel, sides["h1"], sides["h2"], draws=50)
+    assert models is not None and tasks is not None
+    assert (models.what, models.tau, models.tau_low, models.same_first, models.same_order) == (
+        "h1 against h2", 1, 1, 1, 1,
+    )  # fmt: skip
+    assert (models.size, tasks.size, tasks.tau, tasks.same_first, tasks.draws) == (3, 8, 1, None, 50)
+    turned, alike = over_harnesses(panel, sides["h1"], sides["h3"], draws=50)
+    assert turned is not None and alike is not None
+    assert (turned.tau, turned.tau_high, turned.same_first, turned.same_order) == (-1, -1, 0, 0)
+    assert alike.tau == 1, "the same tasks are hard for both"
+    one = ("h2", {"a": "h2-a"})
+    assert over_harnesses(panel, sides["h1"], one, draws=5)[0] is None
+    assert over_harnesses(panel, sides["h1"], ("none", {}), draws=5) == (None, None)
+
+
+def test_tasks_drawn_repeatedly_give_the_tau_of_the_list_with_repeats() -> None:
+    rng = np.random.default_rng(0)
+    first, second = rng.integers(0, 4, 7) / 4, rng.integers(0, 4, 7) / 4
+    counts = rng.integers(0, 3, (20, 7))
+    found = _weighted_taus(first, second, counts.astype(float))
+    for row, tau in zip(counts, found, strict=True):
+        listed = kendall_tau(np.repeat(first, row), np.repeat(second, row))
+        assert (listed is None) == bool(np.isnan(tau))
+        assert listed is None or tau == pytest.approx(listed)
+
+
+def test_an_agreement_of_chance_is_no_sure_one() -> None:
+    panel = paper_sized(models=8, seed=3)
+    sides = [(h, {m: f"m{i + at:02d}" for i, m in enumerate("abcd")}) for h, at in (("h1", 0), ("h2", 4))]
+    models, tasks = over_harnesses(panel, *sides, draws=300)
+    assert models is not None and models.tau_low is not None and models.tau_high is not None
+    assert models.tau_low < 0 < models.tau_high
+    assert tasks is not None and tasks.tau_low is not None and tasks.tau is not None
+    assert 0.3 < tasks.tau_low < tasks.tau < 1
 
 
 def test_the_whole_study_agrees_with_itself_and_less_of_it_less() -> None:

@@ -111,12 +111,20 @@ def stability_rows(study: Study, outcome: list[Row]) -> list[Row]:
     n = sum(r["category"] == "overall" and r["avg_at_k"] is not None for r in outcome)
     if n < 2:
         return []
-    rest = {"n_agents": n, "n_tasks": len(study.tasks)}
+    rest = {"n_tasks": len(study.tasks)}
+    agents, models, tasks = (
+        {"ordered": what, "n_ordered": size} | rest
+        for what, size in (("agents", n), ("models", 2), ("tasks", len(study.tasks)))
+    )
     return [
-        {"measure": "avg_at_k", "what": "1 of 2 seeds", "tau": 0.5, "tau_low": -0.25, "same_first": 0.75,
-         "same_order": 0.3, "draws": 1000} | rest,
-        {"measure": "best_at_k", "what": f"without {study.tasks[0][1]}", "tau": None, "tau_low": None, "same_first": 1.0,
-         "same_order": 0.0, "draws": 1} | rest,
+        {"measure": "avg_at_k", "what": "1 of 2 seeds", "tau": 0.5, "tau_low": -0.25, "tau_high": 1.0, "same_first": 0.75,
+         "same_order": 0.3, "draws": 1000} | agents,
+        {"measure": "best_at_k", "what": f"without {study.tasks[0][1]}", "tau": None, "tau_low": None, "tau_high": None,
+         "same_first": 1.0, "same_order": 0.0, "draws": 1} | agents,
+        {"measure": "avg_at_k", "what": "one 1.0 against other 2.0", "tau": -1.0, "tau_low": -1.0, "tau_high": 1.0,
+         "same_first": 0.4, "same_order": 0.4, "draws": 1000} | models,
+        {"measure": "avg_at_k", "what": "one 1.0 against other 2.0", "tau": 0.8, "tau_low": 0.6, "tau_high": 1.0,
+         "same_first": None, "same_order": None, "draws": 1000} | tasks,
     ]  # fmt: skip
 
 

@@ -79,15 +79,16 @@ class IntervalRow:
     n_reported: int
     """Runs among `n_runs` whose final score is reported by the imported log. [count; metrics]"""
     missing_low: float | None
-    """The value with every missing final score at 0; None where none is missing, and for other measures than avg@k and
-    best@k. [reward; statistics]"""
+    """avg@k and best@k: the value with every missing final score at 0; C2: with every run at its `c2_low`, where not
+    all was seen. None where nothing is missing, and for other measures. [the measure's; statistics]"""
     missing_high: float | None
-    """The value with every missing final score at 1; None as `missing_low`. [reward; statistics]"""
+    """The value with every missing final score at 1, or every run at its `c2_high`; None likewise. [the measure's;
+    statistics]"""
     outer_low: float | None
-    """Lower end of the interval with every missing final score at 0; None as `missing_low`, and where that has no
-    interval. [reward; statistics]"""
+    """Lower end of the interval of `missing_low`; None like that, and where it has no interval. [the measure's;
+    statistics]"""
     outer_high: float | None
-    """Upper end with every missing final score at 1, likewise. [reward; statistics]"""
+    """Upper end of the interval of `missing_high`, likewise. [the measure's; statistics]"""
     guard: str | None
     """What to know before it is believed, in words; None: nothing."""
 
@@ -148,8 +149,9 @@ class ComparisonRow:
     n_missing: int
     """Rollouts of either, planned or done, without a value, over all tasks. [count; ]"""
     missing_low: float | None
-    """The difference with the first's missing final scores at 0 and the second's at 1; None where none is missing, and
-    for other measures than avg@k and best@k. [reward; statistics]"""
+    """The difference with the first's missing final scores at 0 and the second's at 1; of C2, with the first's runs at
+    their `c2_low` and the second's at their `c2_high`. None where nothing is missing, and for other measures. [reward;
+    statistics]"""
     missing_high: float | None
     """The other way round. [reward; statistics]"""
     outer_low: float | None
@@ -159,8 +161,8 @@ class ComparisonRow:
     finding: str
     """What was found (`Finding`): first_higher, second_higher, no_evidence, too_few, nothing."""
     reversible: bool
-    """`finding` names a direction that missing final scores could undo or turn: 0 lies between `missing_low` and
-    `missing_high`. Never true of other measures than avg@k and best@k."""
+    """`finding` names a direction that what is missing could undo or turn: 0 lies between `missing_low` and
+    `missing_high`."""
     verdict: str
     """The same in words."""
     guard: str | None
@@ -179,7 +181,7 @@ class RankingRow:
     category: str
     """The family, or `overall`."""
     measure: str
-    """`avg_at_k` or `best_at_k`."""
+    """`avg_at_k`, `best_at_k` or `c2`."""
     reading: str
     """`random tasks` or `fixed tasks`. [; statistics]"""
     rank: int
@@ -193,34 +195,42 @@ class RankingRow:
     n_tasks: int
     """Tasks that all of them have a number of; best@k takes tasks alone on which all have k scores. [count; ]"""
     best_place: int | None
-    """Best place of the estimate, whatever the missing final scores are. [count; statistics]"""
+    """Best place of the estimate, whatever the missing final scores are; of C2, whatever was not seen. None where that
+    cannot be told. [count; statistics]"""
     worst_place: int | None
     """Worst place, likewise. [count; statistics]"""
 
 
 @dataclass(frozen=True)
 class StabilityRow:
-    """`stability.parquet`: whether the order of all agents would stand if less were looked at. By measure, then row.
+    """`stability.parquet`: whether an order would stand if less were looked at, or with another harness. By measure.
 
-    Over the tasks that all of them have a number of; no rows for fewer than two agents, or with nothing to leave out.
+    First the order of all agents against that of a part of the study; then, of every two harnesses that drive the same
+    models, that of the models and of the tasks. Over the tasks that all of them have a number of. No rows of fewer
+    than two agents, or with nothing to leave out.
     """
 
     measure: str
     """What they are ordered by: `avg_at_k` or `best_at_k`."""
+    ordered: str
+    """`agents`; of two harnesses, the `models` that both drive, or the `tasks` by the mean over those models."""
     what: str
-    """What is looked at: `2 of 3 seeds`, `best@2`, `50 % of the tasks`, `without FAMILY`."""
+    """What is looked at: `2 of 3 seeds`, `best@2`, `50 % of the tasks`, `without FAMILY`, `HARNESS against HARNESS`."""
     tau: float | None
-    """Kendall's tau-b with the order of the whole, mean of the draws; None where nothing is ordered. [; statistics]"""
+    """Kendall's tau-b with the order of the whole, mean of the draws; of two harnesses, that of their orders. None
+    where nothing is ordered. [; statistics]"""
     tau_low: float | None
     """Its lower 5 % point over the draws. [; statistics]"""
-    same_first: float
-    """Share of the draws with the same agent in front, alone. [share; statistics]"""
-    same_order: float
-    """Share with every pair in the same order. [share; statistics]"""
+    tau_high: float | None
+    """Its upper 5 % point. [; statistics]"""
+    same_first: float | None
+    """Share of the draws with the same in front, alone; None of tasks. [share; statistics]"""
+    same_order: float | None
+    """Share with every pair in the same order; None of tasks. [share; statistics]"""
     draws: int
-    """Subsets that were drawn; 1 where there is one alone. [count; ]"""
-    n_agents: int
-    """Agents in the order. [count; ]"""
+    """Subsets that were drawn, of two harnesses resamples of the tasks; 1 where there is one alone. [count; ]"""
+    n_ordered: int
+    """Agents, models or tasks in the order. [count; ]"""
     n_tasks: int
     """Tasks that all of them have a number of. [count; ]"""
 

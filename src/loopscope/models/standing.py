@@ -18,6 +18,9 @@ FIXED = "fixed tasks"
 """Just these tasks, other seeds."""
 REVERSIBLE = "as far as scores are there; missing ones could reverse it"
 """What is said of a difference that the missing scores could undo."""
+UNSEEN = "as far as it was seen; what was not could reverse it"
+"""The same of C2, where some checkpoints could not be observed."""
+C2 = "c2"
 BY_TEST = "by the test alone: nothing differs that would tell how far it spreads"
 """What is said of a difference that was found although its interval holds 0."""
 _SWAPPED = {Finding.FIRST_HIGHER: Finding.SECOND_HIGHER, Finding.SECOND_HIGHER: Finding.FIRST_HIGHER}
@@ -135,10 +138,8 @@ def ordered_pairs(agents: Sequence[str], pairs: Iterable[ComparisonRow]) -> tupl
 
 
 def reversible(row: ComparisonRow) -> bool:
-    """Whether a difference was found that the missing scores could undo or turn round."""
-    if row.finding == Finding.FIRST_HIGHER:
-        return row.missing_low is not None and row.missing_low <= 0
-    return row.finding == Finding.SECOND_HIGHER and row.missing_high is not None and row.missing_high >= 0
+    """Whether a difference was found that what is missing could undo or turn round."""
+    return row.reversible
 
 
 def by_test_alone(row: ComparisonRow) -> bool:
@@ -149,7 +150,12 @@ def by_test_alone(row: ComparisonRow) -> bool:
 def holds(row: ComparisonRow) -> str:
     """With how much reserve a difference that was found is to be told; empty without any."""
     return "".join(
-        f", {words}" for words, said in ((BY_TEST, by_test_alone(row)), (REVERSIBLE, reversible(row))) if said
+        f", {words}"
+        for words, said in (
+            (BY_TEST, by_test_alone(row)),
+            (UNSEEN if row.measure == C2 else REVERSIBLE, reversible(row)),
+        )
+        if said
     )
 
 

@@ -13,7 +13,7 @@ from loopscope.analysis.intervals.levels import interval_rows, missing_ends
 from loopscope.analysis.intervals.noise import noise_dip_rows, noise_rows
 from loopscope.analysis.intervals.ranks import orders_of, ranking_rows
 from loopscope.analysis.intervals.samples import MEASURES, OUTCOMES, Sample, run_sample, score_sample
-from loopscope.analysis.intervals.stable import stability_rows
+from loopscope.analysis.intervals.stable import harnesses_of, stability_rows
 from loopscope.analysis.tabled import TabledRun
 from loopscope.models.interval_rows import EVERYONE, IntervalRow
 from loopscope.models.standing import RANDOM
@@ -47,7 +47,7 @@ def interval_tables(
         "intervals": intervals,
         "comparisons": comparison_rows(samples, groups, {at: order.ranking for at, order in orders.items()}, seed),
         "rankings": ranking_rows(orders),
-        "stability": stability_rows(samples, seed),
+        "stability": stability_rows(samples, harnesses_of(runs), seed),
         "noise": noise_rows(runs, categories, seed),
         "noise_dips": noise_dip_rows(runs, categories, seed),
     }

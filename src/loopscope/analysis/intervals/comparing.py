@@ -9,8 +9,8 @@ from itertools import combinations
 
 import numpy as np
 
-from loopscope.analysis.intervals.places import LEVEL, READINGS, Ends, Place
-from loopscope.analysis.intervals.samples import BEST_AT_K, OUTCOMES, Sample
+from loopscope.analysis.intervals.places import LEVEL, READINGS, Place
+from loopscope.analysis.intervals.samples import BEST_AT_K, OUTCOMES, Ends, Sample, ends_of
 from loopscope.measures.uncertainty import AVG, NO_EVIDENCE, Difference, Estimator, Interval, Ranking, Reading, Settings
 from loopscope.measures.uncertainty.differences import differences, intervals_between
 from loopscope.measures.uncertainty.permutation import draws_for
@@ -18,6 +18,12 @@ from loopscope.models.interval_rows import ComparisonRow, Finding
 
 COMPARED = (*OUTCOMES, "c1", "c2", "c3")
 """What agents are compared by; the diagnostics describe and never rank."""
+
+
+_RESERVE = {
+    True: "as far as scores are there; missing ones could reverse it",
+    False: "as far as it was seen; what was not could reverse it",
+}
 
 
 def comparison_rows(
@@ -35,13 +41,16 @@ def comparison_rows(
                 if key in made:  # one family alone is the whole
                     rows += [replace(row, category=category) for row in made[key]]
                 else:
-                    made[key] = _family(samples[measure], (measure, category, reading), rankings, seed)
+                    made[key] = _family(samples, (measure, category, reading), rankings, seed)
                     rows += made[key]
     return rows
 
 
-def _family(sample: Sample, place: Place, rankings: Mapping[Place, Ranking], seed: int) -> list[ComparisonRow]:
+def _family(
+    samples: Mapping[str, Sample], place: Place, rankings: Mapping[Place, Ranking], seed: int
+) -> list[ComparisonRow]:
     measure, category, reading = place
+    sample, both = samples[measure], ends_of(samples, measure)
     agents = [i for i in range(len(sample.panel.models)) if sample.tasks_of(i, category).size]
     if len(agents) < 2:
         return []
@@ -55,8 +64,9 @@ def _family(sample: Sample, place: Place, rankings: Mapping[Place, Ranking], see
     above = _above(rankings.get(place))
     lacking = {agent: sample.unobserved(agent, category) for agent in agents}
     pairs = list(combinations(agents, 2))
-    missing = [pair for pair in pairs if measure in OUTCOMES and any(lacking[agent] for agent in pair)]
-    ends = _missing_ends(sample, category, missing, estimator, settings) if missing else {}
+    open_ = {agent for agent in agents if both is not None and sample.open(agent, category, both)}
+    missing = [pair for pair in pairs if open_.intersection(pair)]
+    ends = _missing_ends(both, category, missing, estimator, settings) if both and missing else {}
     family = _Family(len(tested), hopeless, lacking, ends, above)
     return [_row(place, one, pair, k, family) for one, pair in zip(found, pairs, strict=True)]
 
@@ -71,7 +81,7 @@ class _Family:
     lacking: Mapping[int, int]
     """Agent -> rollouts without a value."""
     ends: Mapping[tuple[int, int], tuple[Interval, Interval]]
-    """Of the pairs with missing final scores: the difference with those of the first at 0, then at 1."""
+    """Of the pairs with something missing: the difference with that of the first at its worst, then at its best."""
     above: Mapping[tuple[str, str], float]
 
 
@@ -118,7 +128,7 @@ def _row(place: Place, found: Difference, agents: tuple[int, int], k: int, famil
         outer_high=most.high if most else None,
         finding=finding.value,
         reversible=reversible,
-        verdict=f"{words}, as far as scores are there; missing ones could reverse it" if reversible else words,
+        verdict=f"{words}, {_RESERVE[measure in OUTCOMES]}" if reversible else words,
         guard="; ".join(filter(None, guards)) or None,
     )
 
@@ -140,7 +150,7 @@ def _told(found: Difference, family: int, hopeless: bool) -> tuple[Finding, str]
     return (Finding.FIRST_HIGHER if interval.estimate > 0 else Finding.SECOND_HIGHER), found.verdict
 
 
-def _reversible(finding: Finding, ends: Ends) -> bool:
+def _reversible(finding: Finding, ends: tuple[float | None, float | None]) -> bool:
     low, high = ends
     against = low if finding == Finding.FIRST_HIGHER else high if finding == Finding.SECOND_HIGHER else None
     if against is None:
@@ -149,18 +159,18 @@ def _reversible(finding: Finding, ends: Ends) -> bool:
 
 
 def _missing_ends(
-    sample: Sample, category: str, pairs: Sequence[tuple[int, int]], estimator: Estimator, settings: Settings
+    ends: Ends, category: str, pairs: Sequence[tuple[int, int]], estimator: Estimator, settings: Settings
 ) -> dict[tuple[int, int], tuple[Interval, Interval]]:
-    """By pair, the difference with one agent's missing scores at 0 and the other's at 1, both ways."""
+    """By pair, the difference with what one agent lacks at its worst and the other at its best, both ways."""
     agents = sorted({agent for pair in pairs for agent in pair})
-    worst, best = (filled.part(category, agents) for filled in (sample.at_worst, sample.at_best))
+    worst, best = (filled.part(category, agents) for filled in ends)
     low, high = ({a: f"{a} {name}" for a in agents} for name in ("low", "high"))  # no label has a space
     both = replace(worst, models=(*low.values(), *high.values()), scores=np.concatenate([worst.scores, best.scores]))
-    ends = [
+    found = [
         intervals_between(both, [(first[a], second[b]) for a, b in pairs], estimator, None, settings)
         for first, second in ((low, high), (high, low))
     ]
-    return dict(zip(pairs, zip(*ends, strict=True), strict=True))
+    return dict(zip(pairs, zip(*found, strict=True), strict=True))
 
 
 def _above(ranking: Ranking | None) -> dict[tuple[str, str], float]:

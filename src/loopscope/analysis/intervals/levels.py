@@ -9,10 +9,10 @@ from loopscope.analysis.finals import Categories, FinalScore
 from loopscope.analysis.intervals.amounts import amount_interval
 from loopscope.analysis.intervals.figures import Figure
 from loopscope.analysis.intervals.places import LEVEL, READINGS, Ends
-from loopscope.analysis.intervals.samples import BEST_AT_K, OUTCOMES, Sample, bounds_of, task_numbers
+from loopscope.analysis.intervals.samples import BEST_AT_K, OUTCOMES, Sample, bounds_of, ends_of, task_numbers
 from loopscope.analysis.quantities import number
 from loopscope.measures import Outcome, outcome, outcome_by_category
-from loopscope.measures.uncertainty import Interval, Reading, Settings
+from loopscope.measures.uncertainty import Interval, Reading, Settings, range_bounds
 from loopscope.measures.uncertainty.levels import TaskNumbers, mean_of, noted
 from loopscope.models.interval_rows import IntervalRow
 from loopscope.models.tables import OVERALL
@@ -29,18 +29,17 @@ def interval_rows(
         missing: (agent, category, measure) -> the value with what is missing at its worst and at its best.
         seed: of the draws.
     """
-    return [
-        interval_row(
-            figure, interval, missing.get((figure.agent, figure.category, figure.measure), (None, None)), outer
-        )
-        for figure in figures
-        if figure.measure in samples
-        for interval, outer in zip(
-            intervals_of(figure, numbers_of(figure, samples[figure.measure]), seed),
-            _outer_ends(figure, samples[figure.measure], seed),
-            strict=True,
-        )
-    ]
+    rows = []
+    for figure in figures:
+        if figure.measure not in samples:
+            continue
+        told = missing.get((figure.agent, figure.category, figure.measure), (None, None))
+        ranges = _ranges(figure, samples, seed)
+        for found, (value, outer) in zip(
+            intervals_of(figure, numbers_of(figure, samples[figure.measure]), seed), ranges, strict=True
+        ):
+            rows.append(interval_row(figure, found, value if value != (None, None) else told, outer))
+    return rows
 
 
 def numbers_of(figure: Figure, sample: Sample) -> TaskNumbers:
@@ -73,12 +72,25 @@ def _interval(figure: Figure, numbers: TaskNumbers, reading: Reading, seed: int)
     return found
 
 
-def _outer_ends(figure: Figure, sample: Sample, seed: int) -> list[Ends]:
-    """By reading: the lower end with every missing final score at 0, the upper one with them at 1."""
-    if figure.measure not in OUTCOMES or not figure.n_missing:
-        return [(None, None) for _ in READINGS]
-    worst, best = (intervals_of(figure, numbers_of(figure, s), seed) for s in (sample.at_worst, sample.at_best))
-    return [(low.low, high.high) for low, high in zip(worst, best, strict=True)]
+def _ranges(figure: Figure, samples: Mapping[str, Sample], seed: int) -> list[tuple[Ends, Ends]]:
+    """By reading: the value with what is missing at its worst and at its best, and the outer ends of both intervals.
+
+    The values of avg@k and best@k are those of `missing_ends`, which are exact, and not given here.
+    """
+    nothing: tuple[Ends, Ends] = ((None, None), (None, None))
+    ends, sample = ends_of(samples, figure.measure), samples[figure.measure]
+    if figure.measure in OUTCOMES and ends is not None and figure.n_missing:
+        worst, best = (intervals_of(figure, numbers_of(figure, end), seed) for end in ends)
+        return [((None, None), (low.low, high.high)) for low, high in zip(worst, best, strict=True)]
+    agent = sample.panel.of(figure.agent)
+    if figure.measure in OUTCOMES or ends is None or not sample.open(agent, figure.category, ends):
+        return [nothing for _ in READINGS]
+    category = None if figure.category == OVERALL else figure.category
+    made = [
+        range_bounds(ends[0].panel, ends[1].panel, figure.agent, category, Settings(reading=reading, level=LEVEL))
+        for reading in READINGS
+    ]
+    return [((found.low, found.high), (found.interval_low, found.interval_high)) for found in made]
 
 
 def interval_row(

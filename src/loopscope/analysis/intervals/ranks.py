@@ -8,13 +8,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from loopscope.analysis.intervals.places import READINGS, Place
-from loopscope.analysis.intervals.samples import BEST_AT_K, OUTCOMES, Sample
-from loopscope.measures.uncertainty import AVG, DRAWS, Estimator, Panel, Ranking, ranking, resample
+from loopscope.analysis.intervals.samples import BEST_AT_K, OUTCOMES, Ends, Sample, ends_of
+from loopscope.measures.uncertainty import AVG, DRAWS, Estimator, Panel, Ranking, place_ranges, ranking, resample
 from loopscope.measures.uncertainty.cells import cell_values
 from loopscope.measures.uncertainty.panel import Floats, Ints
 from loopscope.models.interval_rows import RankingRow
 
-_ROUNDING = 1e-12
+RANKED = (*OUTCOMES, "c2")
+"""What places are told by: the outcome, and the measure that is known within a range where not all was seen."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,9 +29,9 @@ class Order:
 
 
 def orders_of(samples: Mapping[str, Sample], categories: Sequence[str], seed: int) -> dict[Place, Order]:
-    """The orders by avg@k and by best@k, wherever two agents or more have a common task."""
+    """The orders by avg@k, by best@k and by C2, wherever two agents or more have a common task."""
     found: dict[Place, Order] = {}
-    for measure in OUTCOMES:
+    for measure in RANKED:
         made: dict[bytes, str] = {}
         for category in categories if measure in samples else ():
             sample = samples[measure]
@@ -44,7 +45,7 @@ def orders_of(samples: Mapping[str, Sample], categories: Sequence[str], seed: in
             part = on_common_tasks(sample, category, estimator)
             if part is None:
                 continue
-            ranges = _ranges(sample, category, part.models, estimator)
+            ranges = _ranges(sample, ends_of(samples, measure), category, part.models, estimator)
             for reading in READINGS:
                 order = ranking(resample(part, estimator, reading, DRAWS, seed))
                 found[measure, category, reading] = Order(order, len(part.tasks), ranges)
@@ -97,28 +98,27 @@ def on_common_tasks(sample: Sample, category: str, estimator: Estimator) -> Pane
     )
 
 
-def _ranges(sample: Sample, category: str, agents: Sequence[str], estimator: Estimator) -> dict[str, tuple[int, int]]:
-    """Best and worst place of each agent's number: its missing scores at 1 and the others' at 0, and the other way.
+def _ranges(
+    sample: Sample, ends: Ends | None, category: str, agents: Sequence[str], estimator: Estimator
+) -> dict[str, tuple[int, int]]:
+    """Best and worst place of each agent's number: what it lacks at its best and the others' at their worst, and back.
 
     Over the tasks that all of them have rollouts of.
     """
+    if ends is None:
+        return {}
     rows = [sample.panel.of(agent) for agent in agents]
     at = sample.tasks_of(rows[0], category)
     for row in rows[1:]:
         at = np.intersect1d(at, sample.tasks_of(row, category))
-    low, high = (_means(sample, rows, at, value, estimator) for value in (0.0, 1.0))
-    if np.isnan(low).any():
+    low, high = (_means(end, rows, at, estimator) for end in ends)
+    if np.isnan(low).any() or np.isnan(high).any():
         return {}
-    found = {}
-    for i, agent in enumerate(agents):
-        best = 1 + int((np.delete(low, i) > high[i] + _ROUNDING).sum())
-        worst = 1 + int((np.delete(high, i) >= low[i] - _ROUNDING).sum())
-        found[agent] = best, worst
-    return found
+    return dict(zip(agents, place_ranges(low, high), strict=True))
 
 
-def _means(sample: Sample, rows: Sequence[int], at: Ints, value: float, estimator: Estimator) -> Floats:
-    """Each agent's mean over the tasks that all have a number of, with this score where one is missing."""
-    cells = np.stack([cell_values(np.sort(sample.filled(row, value)[at], axis=1), estimator) for row in rows])
+def _means(end: Sample, rows: Sequence[int], at: Ints, estimator: Estimator) -> Floats:
+    """Each agent's mean over those tasks that all have a number of."""
+    cells = cell_values(np.sort(end.panel.scores[np.ix_(rows, at)], axis=2), estimator)
     complete = cells[:, ~np.isnan(cells).any(axis=0)]
     return complete.mean(axis=1) if complete.size else np.full(len(rows), np.nan)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -20,6 +20,8 @@ from loopscope.models.tables import OVERALL
 
 AVG_AT_K, BEST_AT_K = "avg_at_k", "best_at_k"
 OUTCOMES = (AVG_AT_K, BEST_AT_K)
+ROUNDING = 1e-12
+"""Below the step of any score or share."""
 
 _UNBOUNDED = frozenset(
     {
@@ -71,6 +73,12 @@ class Sample:
         """The most rollouts that any (agent, task) of the category has."""
         return int(self.rollouts[:, self._within(category)].sum(axis=2).max(initial=0))
 
+    def open(self, agent: int, category: str, ends: Ends) -> bool:
+        """Whether some number of the agent is known only within a range."""
+        at = self._within(category)
+        low, high = (end.panel.scores[agent, at] for end in ends)
+        return bool((np.nan_to_num(high - low) > ROUNDING).any())
+
     def unobserved(self, agent: int, category: str) -> int:
         """Rollouts of an agent without a number."""
         lacking = self.rollouts[agent] & np.isnan(self.panel.scores[agent])
@@ -116,6 +124,24 @@ class Sample:
         """Category -> which tasks are of it."""
         names = np.array(self.panel.categories)
         return {name: names == name for name in set(self.panel.categories)} | {OVERALL: np.ones(len(names), dtype=bool)}
+
+
+type Ends = tuple[Sample, Sample]
+"""The sample with every number at the least, and at the most, that it can be."""
+
+
+def ends_of(samples: Mapping[str, Sample], measure: str) -> Ends | None:
+    """What is missing at its worst and at its best, the other numbers as they are; None where nothing is known of it.
+
+    Final scores lie between 0 and 1; a run's C2 between its `c2_low` and its `c2_high`, whatever was not seen.
+    """
+    sample = samples.get(measure)
+    if sample is None:
+        return None
+    if measure in OUTCOMES:
+        return sample.at_worst, sample.at_best
+    low, high = samples.get(f"{measure}_low"), samples.get(f"{measure}_high")
+    return None if low is None or high is None else (low, high)
 
 
 @dataclass(frozen=True, eq=False)

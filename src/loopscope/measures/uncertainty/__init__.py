@@ -6,10 +6,11 @@
 | `level_of(panel, model, estimator, category, settings)` | `Interval` of avg@k or best@k |
 | `difference`, `differences` | `Difference`: interval, test, signs, effect, verdict; a family of them with adjusted p |
 | `resample(panel, ...)` -> `ranking(draws)` | `Ranking`: how often each place, and each pair's order |
-| `over_seeds`, `over_best`, `over_tasks`, `without_category`, `agreement` | `Stability` of an order, Kendall's tau |
+| `over_seeds`, `over_best`, `over_tasks`, `without_category`, `over_harnesses` | `Stability` of an order |
+| `agreement`, `kendall_tau` | Kendall's tau of two orders |
 | `components(scores, categories)` | `Components`: task, seed, verification variance |
 | `noise_dips`, `confidence_of_dip`, `pooled_sd` | dips that noise alone would make, how sure one is |
-| `missing_bounds`, `missing_bounds_of_difference`, `range_bounds`, `rank_range` | what missing scores could change |
+| `missing_bounds`, `missing_bounds_of_difference`, `range_bounds`, `place_ranges` | what missing scores could change |
 | `plan_of(panel, a, b)` -> `power_of(plan)` | `Power`: detectable difference; seeds or tasks that halve it |
 | `to_find(plan, effect)`, `detectable`, `obstacle` | `Finding`: its chance, what it takes; why nothing is found |
 | `sign_flips`, `label_shuffles`, `sign_test`, `adjusted` | the tests and corrections alone |
@@ -37,8 +38,8 @@ from loopscope.measures.uncertainty.missing import (
     MissingBounds,
     missing_bounds,
     missing_bounds_of_difference,
+    place_ranges,
     range_bounds,
-    rank_range,
 )
 from loopscope.measures.uncertainty.multiplicity import Correction, adjusted
 from loopscope.measures.uncertainty.panel import Panel, Run, panel
@@ -61,6 +62,7 @@ from loopscope.measures.uncertainty.rankings import (
     agreement,
     kendall_tau,
     over_best,
+    over_harnesses,
     over_seeds,
     over_tasks,
     ranking,
@@ -114,15 +116,16 @@ __all__ = [
     "noise_dips",
     "obstacle",
     "over_best",
+    "over_harnesses",
     "over_seeds",
     "over_tasks",
     "panel",
+    "place_ranges",
     "plan_of",
     "pooled",
     "pooled_sd",
     "power_of",
     "range_bounds",
-    "rank_range",
     "ranking",
     "resample",
     "sign_flips",

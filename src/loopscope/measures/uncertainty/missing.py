@@ -13,6 +13,8 @@ from loopscope.measures.uncertainty.interval import Interval
 from loopscope.measures.uncertainty.levels import DEFAULT, Settings, level_of
 from loopscope.measures.uncertainty.panel import Floats, Panel
 
+_ROUNDING = 1e-12
+
 
 @dataclass(frozen=True)
 class MissingBounds:
@@ -88,22 +90,15 @@ def range_bounds(
     return _between(observed, ends[0], ends[1], low.k * len(low.within(category)))
 
 
-def rank_range(
-    panel: Panel, model: str, estimator: Estimator = AVG, settings: Settings = DEFAULT
-) -> tuple[int, int] | None:
-    """Best and worst place the model's estimate can have, whatever is missing; None where it cannot be estimated."""
-    low, high = _bounds(settings)
-    best, worst = 1, 1
-    for at_best in (True, False):
-        fill = {name: high if (name == model) == at_best else low for name in panel.models}
-        complete = filled_panel(panel, fill)
-        own = level_of(complete, model, estimator, None, settings).estimate
-        if own is None:
-            return None
-        others = [level_of(complete, m, estimator, None, settings).estimate for m in panel.models if m != model]
-        above = sum(e is not None and (e > own + 1e-12 if at_best else e >= own - 1e-12) for e in others)
-        best, worst = (1 + above, worst) if at_best else (best, 1 + above)
-    return best, worst
+def place_ranges(low: Floats, high: Floats) -> list[tuple[int, int]]:
+    """Best and worst place of each model whose number lies between these two, whatever the others' are between theirs.
+
+    NaN, both, of a model that has none: it takes no place from others, and its own says nothing.
+    """
+    above = low[None, :] > high[:, None] + _ROUNDING
+    level = high[None, :] >= low[:, None] - _ROUNDING
+    np.fill_diagonal(level, val=False)
+    return [(1 + int(a), 1 + int(b)) for a, b in zip(above.sum(axis=1), level.sum(axis=1), strict=True)]
 
 
 def filled_panel(panel: Panel, values: Mapping[str, float]) -> Panel:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -10,8 +10,9 @@ import numpy as np
 
 from loopscope.measures.exact import Score, exact
 from loopscope.measures.uncertainty.cells import AVG, Estimator, cell_values
+from loopscope.measures.uncertainty.clustered import strata
 from loopscope.measures.uncertainty.panel import Floats, Ints, Panel
-from loopscope.measures.uncertainty.resampling import Draws
+from loopscope.measures.uncertainty.resampling import Draws, task_counts
 
 STABILITY_DRAWS = 1000
 
@@ -65,11 +66,15 @@ class Stability:
     """Mean of Kendall's tau-b with the order of the whole study; None where nothing is ordered."""
     tau_low: float | None
     """Its lower 5 % point over the draws."""
-    same_first: float
-    """Share of the draws with the same model in front; not where two share it."""
-    same_order: float
-    """Share with every pair in the same order."""
+    tau_high: float | None
+    """Its upper 5 % point."""
+    same_first: float | None
+    """Share of the draws with the same model in front; not where two share it. None of an order of tasks."""
+    same_order: float | None
+    """Share with every pair in the same order. None likewise."""
     draws: int
+    size: int
+    """Models (or tasks) in the order."""
 
 
 def kendall_tau(first: Floats, second: Floats) -> float | None:
@@ -89,6 +94,72 @@ def agreement(lists: Mapping[str, Mapping[str, Score]]) -> dict[tuple[str, str],
         models = sorted(set(lists[one]) & set(lists[other]))
         found[one, other] = kendall_tau(*(_floats(lists[name], models) for name in (one, other)))
     return found
+
+
+def over_harnesses(
+    panel: Panel,
+    one: tuple[str, Mapping[str, str]],
+    other: tuple[str, Mapping[str, str]],
+    estimator: Estimator = AVG,
+    draws: int = STABILITY_DRAWS,
+    seed: int = 0,
+) -> tuple[Stability | None, Stability | None]:
+    """Whether two harnesses put the models that both drive in the same order; and whether the tasks, by their mean.
+
+    tau is that of the whole study (`agreement`); its ends and the shares are over resamples of the tasks that all of
+    these have a number of. None for fewer than two models, or tasks.
+
+    Args:
+        panel: its rows are agents: a harness with a model.
+        one: the harness, and model -> agent.
+        other: likewise.
+        estimator: what they are ordered by.
+        draws: of the tasks; a single task is not drawn.
+        seed: of the draws.
+    """
+    models = sorted(set(one[1]) & set(other[1]))
+    cells = cell_values(panel.packed(), estimator)
+    first, second = (cells[[panel.of(side[model]) for model in models]] for _, side in (one, other))
+    there = ~(np.isnan(first) | np.isnan(second)).any(axis=0)
+    first, second = first[:, there], second[:, there]
+    tasks = [task for task, known in zip(panel.tasks, there, strict=True) if known]
+    if not models or not tasks:
+        return None, None
+    labels = strata([c for c, known in zip(panel.categories, there, strict=True) if known])
+    counts = task_counts(labels, draws if len(tasks) > 1 else 1, np.random.default_rng(seed))
+    what = f"{one[0]} against {other[0]}"
+
+    def tau(names: Sequence[str], values: Floats, others: Floats) -> float | None:
+        both = [dict(zip(names, side.tolist(), strict=True)) for side in (values, others)]
+        return agreement({"one": both[0], "other": both[1]})["one", "other"]
+
+    of_models = of_tasks = None
+    if len(models) > 1:
+        drawn = [counts @ side.T / len(tasks) for side in (first, second)]
+        taus, leads = _taus(drawn[0], drawn[1]), [_leader(side) for side in drawn]
+        whole = tau(models, first.mean(axis=1), second.mean(axis=1))
+        same = float(((leads[0] == leads[1]) & (leads[0] >= 0)).mean())
+        of_models = Stability(what, whole, *_ends(taus), same, _all_same(taus), len(counts), len(models))
+    if len(tasks) > 1:
+        means = first.mean(axis=0), second.mean(axis=0)
+        taus = _weighted_taus(*means, counts)
+        of_tasks = Stability(what, tau(tasks, *means), *_ends(taus), None, None, len(counts), len(tasks))
+    return of_models, of_tasks
+
+
+def _leader(values: Floats) -> Ints:
+    """The model in front of each row, alone; -1 where several are."""
+    most = values.max(axis=1, keepdims=True)
+    front = values > most - 1e-12
+    return np.where(front.sum(axis=1) == 1, front.argmax(axis=1), -1)
+
+
+def _weighted_taus(first: Floats, second: Floats, counts: Floats) -> Floats:
+    """tau-b of two lists of tasks, each task so often as a row of counts says; a task and itself are no pair."""
+    one, other = (_sign(side[:, None] - side[None, :]) for side in (first, second))
+    agreed, told, wanted = (((counts @ pairs) * counts).sum(axis=1) for pairs in (one * other, one**2, other**2))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(np.where(told * wanted > 0, agreed / np.sqrt(told * wanted), np.nan))
 
 
 def over_seeds(panel: Panel, seeds: int, draws: int = STABILITY_DRAWS, seed: int = 0) -> Stability:
@@ -172,20 +243,28 @@ def _stability(what: str, values: Floats, whole: Floats) -> Stability:
         leader = int(np.argmax(whole))
         others = np.delete(values, leader, axis=1)
         first = (values[:, [leader]] > np.where(np.isnan(others), -np.inf, others)).all(axis=1)
-    return Stability(
-        what,
-        float(told.mean()) if told.size else None,
-        float(np.quantile(told, 0.05)) if told.size else None,
-        float(first.mean()),
-        float((taus > 1 - 1e-9).mean()),
-        len(values),
-    )
+    mean = float(told.mean()) if told.size else None
+    ends = _ends(told)
+    return Stability(what, mean, *ends, float(first.mean()), _all_same(taus), len(values), len(whole))
+
+
+def _ends(taus: Floats) -> tuple[float | None, float | None]:
+    """The 5 and 95 % points of those that there are."""
+    told = taus[~np.isnan(taus)]
+    return (float(np.quantile(told, 0.05)), float(np.quantile(told, 0.95))) if told.size else (None, None)
+
+
+def _all_same(taus: Floats) -> float:
+    return float((taus > 1 - 1e-9).mean())
 
 
 def _taus(values: Floats, reference: Floats) -> Floats:
-    """tau-b of each row with the reference; NaN where a side orders nothing. Sums in another order are still ties."""
-    i, j = np.triu_indices(len(reference), 1)
-    signs, wanted = _sign(values[:, i] - values[:, j]), _sign(reference[i] - reference[j])
+    """tau-b of each row with the reference, or with its row of that; NaN where a side orders nothing.
+
+    Sums in another order are still ties.
+    """
+    i, j = np.triu_indices(values.shape[-1], 1)
+    signs, wanted = _sign(values[:, i] - values[:, j]), _sign(reference[..., i] - reference[..., j])
     known = ~np.isnan(signs)
     agreed = np.where(known, signs * wanted, 0.0).sum(axis=1)
     told = np.where(known, signs**2, 0.0).sum(axis=1) * (known * wanted**2).sum(axis=1)
