@@ -11,6 +11,7 @@ import importlib
 import sys
 import tempfile
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 
@@ -29,8 +30,10 @@ from loopscope.models import (
     StateScore,
     StudyLock,
     StudySpec,
+    VerificationStatus,
     Versioned,
 )
+from loopscope.models.calibration import Calibration, CalibrationAct, CalibrationTrial, Machine, SeenMachines
 from loopscope.models.seal import document
 from loopscope.models.unit import UnitFile
 from loopscope.records import StudyStore, load_study, read_model
@@ -107,6 +110,34 @@ def _now(folder: Path) -> Iterator[Versioned]:
     yield load_study(folder / "study" / "study.yaml")
     yield ImportedStudy(name="logs")
     yield shipped_evaluators()["regex_engine"]
+    machine = Machine(
+        cpu="A processor", cores=2, memory_gib=8, architecture="x86_64", kernel="6.1.0", compilers={"gcc": "gcc 12.2.0"}
+    )
+    yield SeenMachines(machines=(machine,))
+    yield Calibration(
+        task="t",
+        verifier_hash="0" * 64,
+        environment="local",
+        machine=machine,
+        nominal=Decimal("0.5"),
+        timed=True,
+        trials=tuple(
+            CalibrationTrial(
+                act=act,
+                status=VerificationStatus.OK,
+                reward=reward,
+                metrics={"speedup": speedup},
+                seconds=1.25,
+                timeout_sec=60.0,
+                load=0.5,
+                at=datetime(2026, 12, 1, tzinfo=UTC),
+            )
+            for act, reward, speedup in (
+                (CalibrationAct.STARTER, Decimal(0), Decimal(1)),
+                (CalibrationAct.REFERENCE, Decimal("0.48"), Decimal("17.5")),
+            )
+        ),
+    )
     yield removal(frozenset({Part.NATIVE, Part.WORKSPACE}))
     archive = export_study(StudyStore(folder / "study"), folder / "x", tree_hash, left_out=[Part.NATIVE]).file
     with open_archive(archive) as reader:

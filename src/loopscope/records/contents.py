@@ -19,7 +19,7 @@ from loopscope.records.store import IMPORTED_FILE, LOCK_FILE, RETIRED
 from loopscope.records.studyfile import STUDY_FILE
 from loopscope.records.tree import Entry, Kind, hash_file, kind_of, name_of, spell, walk
 
-TOPS = (IMPORTED_FILE, LOCK_FILE, STUDY_FILE, RETIRED, "evaluators", "report", "runs", "tables", "tasks")
+TOPS = (IMPORTED_FILE, LOCK_FILE, STUDY_FILE, RETIRED, "calibration", "evaluators", "report", "runs", "tables", "tasks")
 """A study's own names in its directory; whatever else lies there is its owner's and stays there."""
 _BY_TOP = {"tables": Part.TABLES, "report": Part.REPORT}
 _RUN_DEPTH = {"runs": 2, RETIRED: 2}
@@ -70,7 +70,7 @@ def is_unfinished(name: str) -> bool:
     """Whether a path in a study is, or lies in, something that a killed process left."""
     parts = name.split("/")
     run = run_of(name)
-    at = [0, 1] if parts[0] in ("evaluators", "runs", RETIRED, "tasks") else [0]
+    at = [0, 1] if parts[0] in ("calibration", "evaluators", "runs", RETIRED, "tasks") else [0]
     inside = run[1].split("/") if run else parts[2:3]
     scratch = [parts[i] for i in at if i < len(parts)] + inside[: 2 if inside[:1] == ["scores"] else 1]
     return any(part.startswith(SCRATCH_PREFIX) for part in scratch)

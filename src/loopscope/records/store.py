@@ -21,6 +21,8 @@ FINAL = "final"
 """Name of the frozen workspace among the states of a run."""
 LOCK_FILE = "study.lock.json"
 """What the study is resolved to (`StudyLock`)."""
+MACHINES_FILE = "machines.json"
+"""Beside the calibrations of a study: the machines that verified (`SeenMachines`)."""
 IMPORTED_FILE = "imported.json"
 """Marks a study that `loopscope import` made (`ImportedStudy`)."""
 CANONICAL = "canonical.json.zst"
@@ -250,6 +252,11 @@ class StudyStore:
         return TaskFacts(name=record.task, title=record.task, category=record.category)
 
     @property
+    def calibration(self) -> Path:
+        """Where calibrations lie (`<task>.json`), and which machines verified (`MACHINES_FILE`)."""
+        return self.path / "calibration"
+
+    @property
     def evaluators(self) -> Path:
         """Where evaluator files of imported tasks lie (`<task>.yaml`); absent where the shipped ones do."""
         return self.path / "evaluators"
@@ -266,6 +273,6 @@ class StudyStore:
     def sweep(self) -> list[Path]:
         """Remove what killed processes left unfinished; what would not go."""
         runs = self.path / "runs"
-        tops = (self.path, runs, self.path / "tasks", self.tables, self.evaluators)
+        tops = (self.path, runs, self.path / "tasks", self.tables, self.evaluators, self.calibration)
         stayed = [path for folder in tops for path in sweep(folder)]
         return stayed + [path for folder in (*runs.glob("*"), *runs.glob("*/scores")) for path in sweep(folder)]

@@ -9,12 +9,13 @@ from pathlib import Path
 import zstandard
 
 from loopscope.models import ImportedStudy, PreparedTask, RunRecord, StudyLock, StudySpec
+from loopscope.models.calibration import Calibration, SeenMachines
 from loopscope.records.contents import RETIRED_TASKS, SHELVED_RECORD, SHELVED_TASK
 from loopscope.records.durable import RecordError, is_scratch, read_model
 from loopscope.records.finding import Finding, StudyCheck, damaged, incomplete, note
 from loopscope.records.manifest import Hasher
 from loopscope.records.settled import only_imported
-from loopscope.records.store import IMPORTED_FILE, LOCK_FILE, RETIRED, StudyStore, run_id_of
+from loopscope.records.store import IMPORTED_FILE, LOCK_FILE, MACHINES_FILE, RETIRED, StudyStore, run_id_of
 from loopscope.records.studyfile import STUDY_FILE, StudyError, load_study
 from loopscope.records.tree import Kind, hash_file, kind_of, walk
 from loopscope.records.verify_run import RunCheck, StudyFacts, leftovers
@@ -87,6 +88,7 @@ class _Check:
         if isinstance(spec, Finding):
             yield spec
         yield from self._imported()
+        yield from self._calibration()
         for name in sorted(self._study.lock.task_hashes if self._study.lock else self._study.tasks):
             yield from self._task(name)
         for name in sorted(set(self._study.tasks) - set(self._study.lock.task_hashes if self._study.lock else ())):
@@ -100,7 +102,7 @@ class _Check:
         if self._store.is_held():
             yield note(".", "another loopscope is running it", "check again when it is done")
         else:
-            for folder in (self._root, *(self._root / name for name in ("tasks", "runs", RETIRED))):
+            for folder in (self._root, *(self._root / name for name in ("tasks", "runs", RETIRED, "calibration"))):
                 yield from leftovers(self._study, folder)
 
     def _lock(self) -> StudyLock | None:
@@ -130,6 +132,20 @@ class _Check:
         for path in sorted(folder.iterdir()) if kind is Kind.DIRECTORY else ():
             if (inner := kind_of(path)) is not Kind.FILE and not is_scratch(path):
                 yield damaged(self._study.place(path), f"is a {inner}; it was not opened", "remove it")
+
+    def _calibration(self) -> Iterator[Finding]:
+        """What was measured of starters and references: it decides the paired rewards, and nothing else."""
+        folder = self._store.calibration
+        kind = kind_of(folder)
+        if kind not in (None, Kind.DIRECTORY):
+            yield damaged(folder.name, f"is a {kind}, where a directory should be", "remove it")
+        for path in sorted(folder.glob("*.json")) if kind is Kind.DIRECTORY else ():
+            if is_scratch(path):
+                continue
+            try:
+                read_model(path, SeenMachines if path.name == MACHINES_FILE else Calibration)
+            except RecordError as error:
+                yield self._study.said(path, error, f"{FROM_ARCHIVE}, or `loopscope tasks calibrate --again`")
 
     def _tasks(self) -> dict[str, PreparedTask]:
         tasks, folder = {}, self._root / "tasks"

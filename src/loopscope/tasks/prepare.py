@@ -10,6 +10,7 @@ import tempfile
 import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from string import Template
 
@@ -117,6 +118,16 @@ def verifier_hash(task_dir: Path) -> str:
     settings = {key: document.get(key) for key in _DECIDES_A_SCORE}
     text = json.dumps(settings, sort_keys=True, default=str)
     return hashlib.sha256(f"{tree_hash(task_dir, 'tests', 'environment')}\n{text}".encode()).hexdigest()
+
+
+def stated_nominal(task_dir: Path) -> Decimal | None:
+    """What the task says that its reference is worth (`optimization.reference.reward`); None where it does not."""
+    document = tomllib.loads((task_dir / "task.toml").read_text(encoding="utf-8"), parse_float=Decimal)
+    table = document.get("optimization", {})
+    reference = table.get("reference") if isinstance(table, dict) else None
+    value = reference.get("reward") if isinstance(reference, dict) else None
+    usable = isinstance(value, int | Decimal) and not isinstance(value, bool)
+    return Decimal(value) if usable and 0 < Decimal(value) <= 1 else None
 
 
 def budget_text(seconds: float) -> str:
