@@ -21,6 +21,7 @@ from loopscope.sandbox.dockerfile import Plan, read_dockerfile
 from loopscope.sandbox.doctor import Area, Finding, Machine, Need, State, machine_memory, processors
 from loopscope.sandbox.doctor.distribution import distribution
 from loopscope.sandbox.errors import SandboxError
+from loopscope.sandbox.mounted import from_kwargs, path_on_host
 from loopscope.sandbox.requirements import package_of
 from loopscope.sandbox.rootfs import SYSTEM_PATH
 from loopscope.sandbox.storage import SMALLER_MB
@@ -118,7 +119,7 @@ def _lacks(task: str, directory: Path, spec: StudySpec) -> Iterator[Finding]:
         yield Finding(Area.STUDY, name, State.MISSING, str(error), cost, "use `environment: docker`", (), Need.REQUIRED)
         return
     packages = tuple(spec.environment.kwargs.get("python_packages", toolchain.DEFAULT_PACKAGES))
-    tools = plan.requirements.missing_tools(SYSTEM_PATH)
+    tools = plan.requirements.missing_tools(path_on_host(from_kwargs(spec.environment.kwargs)))
     tools = {t: hint for t, hint in tools.items() if not (packages and t in ("python", "python3"))}
     if tools:
         fact = f"its image would bring {', '.join(sorted(tools))}; the sandbox offers this machine's programs"

@@ -26,6 +26,7 @@ from loopscope.sandbox.fill import Filler, check_tools
 from loopscope.sandbox.holding import enforced
 from loopscope.sandbox.leaving import export, keep_files
 from loopscope.sandbox.limits import Asked, Limits, default_memory
+from loopscope.sandbox.mounted import path_inside, path_on_host
 from loopscope.sandbox.options import LocalOptions, parse
 from loopscope.sandbox.output import OnText
 from loopscope.sandbox.rootfs import SYSTEM_PATH, Scratch, Users, private_root
@@ -67,6 +68,7 @@ class LocalEnvironment(Transfers):
         self._strength = options.limits
         self._pids_limit = options.pids_limit
         self._python_packages = options.python_packages
+        self._mounted = options.mounted
         self._private_dirs = options.private_dirs
         self._export_on_stop = ExportOnStop.parse(options.export_on_stop) if options.export_on_stop else None
         self._filled = False
@@ -158,11 +160,11 @@ class LocalEnvironment(Transfers):
             self._toolchain = await asyncio.to_thread(toolchain.build, self._python_packages)
         self._runner.env = self._base_env()
         plan = self._plan = read_dockerfile(self.environment_dir / "Dockerfile", self._runner.env)
-        check_tools(plan, self._toolchain is not None)
+        check_tools(plan, self._toolchain is not None, path_on_host(self._mounted))
         self._ids = bwrap.choose_ids()
         self._users = Users(plan.users, self.ids_mapped)
         scratch = Scratch(self._scratch_root(), plan.roots | self._more_roots(), self._ids, self._users)
-        binds = self._toolchain.binds if self._toolchain else ()
+        binds = (*(self._toolchain.binds if self._toolchain else ()), *(tool.bind for tool in self._mounted))
         self._box = Box(self._runner, scratch, self._ids, binds=binds, shm_bytes=self._shm_bytes, logger=self.logger)
         try:
             limits = Limits(self._asked(), self._strength, one_id=self._ids is None)
@@ -221,8 +223,11 @@ class LocalEnvironment(Transfers):
     # -- commands ----------------------------------------------------------------------------------------------------
 
     def _base_env(self) -> dict[str, str]:
-        path = f"{self._toolchain.bin_dir}:{SYSTEM_PATH}" if self._toolchain else SYSTEM_PATH
-        return {"PATH": path, "HOME": "/root", "LANG": "C.UTF-8", "TMPDIR": "/tmp", "HOSTNAME": "sandbox"}  # noqa: S108
+        path = path_inside(
+            self._mounted, f"{self._toolchain.bin_dir}:{SYSTEM_PATH}" if self._toolchain else SYSTEM_PATH
+        )
+        told = {name: value for tool in self._mounted for name, value in tool.env.items()}
+        return told | {"PATH": path, "HOME": "/root", "LANG": "C.UTF-8", "TMPDIR": "/tmp", "HOSTNAME": "sandbox"}  # noqa: S108
 
     def _cwd(self) -> str:
         return self.task_env_config.workdir or (self._plan.workdir if self._plan else "/")

@@ -29,9 +29,9 @@ for name in sys.argv[1:]:
 """
 
 
-def check_tools(plan: Plan, offers_python: bool) -> None:
-    """Raise MissingTools for what the image would bring and the host's system directories lack."""
-    missing = plan.requirements.missing_tools(SYSTEM_PATH)
+def check_tools(plan: Plan, offers_python: bool, path: str = SYSTEM_PATH) -> None:
+    """Raise MissingTools for what the image would bring and no directory of `path`, as on the host, has."""
+    missing = plan.requirements.missing_tools(path)
     if offers_python:
         missing = {tool: hint for tool, hint in missing.items() if tool not in ("python", "python3")}
     if missing:

@@ -14,6 +14,7 @@ from pydantic import Field, ValidationError
 from loopscope.sandbox import bwrap, toolchain
 from loopscope.sandbox.errors import SandboxError
 from loopscope.sandbox.limits import DEFAULT_PIDS, MIN_PIDS, Strength
+from loopscope.sandbox.mounted import Mounted, mounted
 
 MIN_MEMORY_MB = 32
 """A shell, a python and a git at once; with less they are killed while they start."""
@@ -32,6 +33,8 @@ class LocalOptions(EnvironmentOptions):
     """Host directory for the writable files (default: beside the trial's results, else a temporary one)."""
     python_packages: tuple[str, ...] = toolchain.DEFAULT_PACKAGES
     """PyPI packages of the python3 that is offered inside; empty for none."""
+    toolchains: dict[str, Path] = Field(default_factory=dict)
+    """Compilers and runtimes of the host to show read-only, by name: the directory above their `bin` (`mounted.py`)."""
     private_dirs: tuple[str, ...] = ()
     """Further directories to make writable inside, such as `/models`."""
     export_on_stop: dict[str, Any] | None = None
@@ -49,6 +52,11 @@ class LocalOptions(EnvironmentOptions):
     pids_limit: int = Field(default=DEFAULT_PIDS, ge=MIN_PIDS)
     """Processes and threads inside at once."""
 
+    @property
+    def mounted(self) -> tuple[Mounted, ...]:
+        """`toolchains`, held against the host. Raises SandboxError for one that will not do."""
+        return mounted(self.toolchains)
+
 
 def parse(kwargs: Mapping[str, Any]) -> LocalOptions:
     """The options that kwargs ask for, held against this machine.
@@ -65,7 +73,7 @@ def parse(kwargs: Mapping[str, Any]) -> LocalOptions:
             raise SandboxError(f"{name}: no option of the local sandbox; {_instead(name)}") from None
         place = ".".join(map(str, first["loc"]))
         said = first["msg"].removeprefix("Input should be ").removeprefix("Value error, ")
-        default = LocalOptions.model_fields[name].default
+        default = LocalOptions.model_fields[name].get_default(call_default_factory=True)
         raise SandboxError(
             f"{place}: {first['input']!r} does not fit: {said}; remove it for {_shown(default)}"
         ) from None
@@ -76,11 +84,12 @@ def parse(kwargs: Mapping[str, Any]) -> LocalOptions:
         )
     if options.shm_mb > (most := memory_mb()):
         raise SandboxError(f"shm_mb: {options.shm_mb} is more than this machine's memory ({most} MiB); lower it")
+    _ = options.mounted
     return options
 
 
 def _shown(default: object) -> str:
-    return "the default" if default is None or default == () else f"the default ({default})"
+    return "the default" if default in (None, (), {}) else f"the default ({default})"
 
 
 def _instead(name: str) -> str:

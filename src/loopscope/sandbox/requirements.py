@@ -157,7 +157,7 @@ class Requirements:
             self._tool("rustc")
         elif name == "ln":
             target = words[-1].rstrip("/").rsplit("/", 1)[-1]
-            if re.match(r"^/(usr/(local/)?)?s?bin/", words[-1]):
+            if re.match(r"^/(usr/(local/)?)?s?bin/[\w.+-]+$", words[-1]):
                 self._tool(target)
 
     def add_debian(self, package: str) -> None:

@@ -76,12 +76,15 @@ def installs(words: list[str]) -> bool:
 def without_installs(command: str) -> tuple[str, list[list[str]]]:
     """(the command without installations, the word lists of those taken out). Empty when nothing else is left.
 
-    A compound command (if, for, a group) is left whole: what it would do cannot be told from its text.
+    A compound command (if, for, a group) is left whole: what it would do cannot be told from its text. Only a loop that
+    does nothing but install (links programs into /usr/local/bin, say) is taken out.
     """
     parts = split(command.strip())
     taken: list[list[str]] = []
     kept: list[str] = []
     real = False
+    if (body := _loop(parts)) and all(installs(words) for words in body):
+        return "", body
     if any(words_of(segment)[:1] and words_of(segment)[0] in _COMPOUND for _, segment in parts):
         return command.strip(), []
     for separator, segment in parts:
@@ -95,6 +98,14 @@ def without_installs(command: str) -> tuple[str, list[list[str]]]:
             kept.append(f"{separator}{segment}")
     joined = "".join(kept).strip()
     return (joined.removeprefix("&&").removeprefix(";").strip() if real else ""), taken
+
+
+def _loop(parts: list[tuple[str, str]]) -> list[list[str]]:
+    """The commands of `for ...; do ...; done` where that is the whole command; none otherwise."""
+    words = [words_of(segment) for _, segment in parts if segment.strip()]
+    if len(words) < 3 or words[0][:1] != ["for"] or words[1][:1] != ["do"] or words[-1] != ["done"]:
+        return []
+    return [line for line in (words[1][1:], *words[2:-1]) if line]
 
 
 def added_user(words: list[str]) -> tuple[str, int | None] | None:
