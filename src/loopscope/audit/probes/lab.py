@@ -1,0 +1,233 @@
+"""What the probes of one task share: its code, the trials made so far, and what the scout brought home."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import weakref
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
+
+from loopscope.audit.finding import Finding, NotApplicable, Severity
+from loopscope.audit.probes.calls import dealt
+from loopscope.audit.probes.weaving import FORGED, Weave, language, piece, woven
+from loopscope.audit.subject import Subject
+from loopscope.audit.trial import Act, Trial, try_task
+
+GAIN = Decimal("0.1")
+"""So much more reward than without the hack is no noise."""
+LOG = "loopscope-probe.log"
+_SLOW_SEC = 10.0
+_COPY = re.compile(r"\bcp\s+(?:-\w+\s+)*([^\n;&|]+)")
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of a program that the solution's code was part of, as the scout saw it."""
+
+    key: str
+    """Base name and arguments, in hexadecimal."""
+    output: str
+
+
+@dataclass(frozen=True)
+class Scouted:
+    """What code of the solution's saw and could write down while it was verified."""
+
+    trial: Trial
+    runs: tuple[Run, ...]
+    sizes: Mapping[str, int]
+    """The largest whole number or length that the solution was called with, by program."""
+    tests_seen: bool
+    """It could read /tests."""
+
+    @property
+    def measured(self) -> dict[str, tuple[str, str]]:
+        """{program: (its output, the number in it that became the metric)} of the runs that were scored."""
+        wanted = [v for name, v in self.trial.metrics.items() if name != "correctness" and v != 0]
+        found = {}
+        for run in self.runs:
+            for number in re.findall(r"(?<![\w.])\d+(?:\.\d+)?(?:[eE][-+]?\d+)?", run.output):
+                if any(abs(Decimal(number) - v) <= abs(v) * Decimal("0.0001") for v in wanted):
+                    found[run.key] = (run.output, number)
+        return found
+
+    @property
+    def steady(self) -> dict[str, str]:
+        """{program: output} of those that printed the same each time, but for what became the metric."""
+        texts: dict[str, set[str]] = {}
+        for run in self.runs:
+            texts.setdefault(run.key, set()).add(re.sub(r"\d+\.\d+", "#", run.output))
+        last = {run.key: run.output for run in self.runs}
+        return {key: last[key] for key, seen in texts.items() if len(seen) == 1 and last[key]}
+
+
+class Lab:
+    """The workbench of one task."""
+
+    def __init__(self, subject: Subject) -> None:
+        self.subject, self._once = subject, dict[str, asyncio.Task[Trial]]()
+
+    # -- the task's code ----------------------------------------------------------------------------------------------
+
+    @cached_property
+    def editable(self) -> dict[str, bytes]:
+        """Code that a solution may change: {name in the work dir: bytes as the starter has them}."""
+        sources = self.subject.sources
+        return {n: self._bytes(n) for n in sources.editable if language(n) and n in sources.starter}
+
+    @cached_property
+    def drivers(self) -> dict[str, bytes]:
+        """Other code in the work dir."""
+        sources = self.subject.sources
+        return {n: self._bytes(n) for n in sources.starter if language(n) and n not in sources.editable}
+
+    @cached_property
+    def solved(self) -> dict[str, bytes]:
+        """The editable code as the task's own solution has it; empty where that cannot be told."""
+        sources, found = self.subject.sources, {}
+        copies = [line.split() for line in _COPY.findall(sources.text("solution/solve.sh"))]
+        for name in self.editable:
+            base = name.rpartition("/")[2]
+            named = [
+                w.strip("\"'").rpartition("/")[2]
+                for *words, to in (c for c in copies if c)
+                for w in words
+                if to.strip("\"'").rpartition("/")[2] == base or w.strip("\"'").rpartition("/")[2] == base
+            ]
+            for candidate in (*named, base):
+                if f"solution/{candidate}" in sources.files:
+                    found[name] = sources.files[f"solution/{candidate}"]
+                    break
+        return found if found.keys() == self.editable.keys() else {}
+
+    def others(self, name: str) -> list[str]:
+        """Text of all files that may call the code in `name`."""
+        sources = self.subject.sources
+        own = sources.starter.get(name)
+        keep = [n for n in (*sources.below("tests"), *sources.starter.values()) if n != own]
+        return [sources.text(n) for n in dict.fromkeys(keep)]
+
+    def _bytes(self, name: str) -> bytes:
+        return self.subject.sources.files.get(self.subject.sources.starter[name], b"")
+
+    # -- acts ---------------------------------------------------------------------------------------------------------
+
+    def laid(self, act: str, weave: Callable[[str, str], Weave | None], *, solve: bool = False) -> Act:
+        """The editable code with something woven in.
+
+        Args:
+            act: the act's name.
+            weave: (name, text) to what is woven in; None leaves a file alone.
+            solve: on top of the task's own solution.
+
+        Raises:
+            NotApplicable: there is nothing to weave into.
+        """
+        if not self.editable:
+            names = ", ".join(self.subject.sources.editable) or "nothing known"
+            raise NotApplicable(f"no editable file is code that a probe can be woven into ({names})")
+        base = self.solved if solve and self.solved else self.editable
+        files = {}
+        for name, source in base.items():
+            if (found := weave(name, source.decode("utf-8", "replace"))) is not None:
+                files[name] = woven(name, source, found)
+        if not files:
+            raise NotApplicable("no function of the solution is called by name from the task's other files")
+        return Act(act, solve=solve, files=files)
+
+    def deal(self, deal: str, extra: Iterable[str] = (), **values: str) -> Callable[[str, str], Weave | None]:
+        """Weaves a wrapper around every function by which the solution is called, and further pieces before."""
+
+        def weave(name: str, text: str) -> Weave | None:
+            suffix = "pyt" if language(name) == "python" else "h"
+            found = dealt(name, text, self.others(name), deal, **values)
+            if found is None and not extra:
+                return None
+            found = found or Weave()
+            before = tuple(piece(f"{e}.{suffix}") for e in extra if e != "pickle" or suffix == "pyt")
+            return Weave((*before, *found.before), found.after, found.renamed)
+
+        return weave
+
+    # -- trials -------------------------------------------------------------------------------------------------------
+
+    async def attempt(self, act: Act) -> Trial:
+        """Try an act; one of the same name is tried once. Not alone on the machine: no probe lives by a small difference."""
+        if act.name not in self._once:
+            self._once[act.name] = asyncio.ensure_future(self._try(act))
+        return await asyncio.shield(self._once[act.name])
+
+    async def _try(self, act: Act) -> Trial:
+        trial = await try_task(self.subject.directory, act, environment=self.subject.environment, alone=False)
+        self.subject.told(trial)
+        return trial
+
+    async def slow(self) -> bool:
+        """The starter takes so long that the solution's own code is the better base."""
+        starter = await self.subject.starter()
+        if not self.solved or starter.seconds < _SLOW_SEC:
+            return False
+        return (await self.subject.reference()).seconds < starter.seconds / 2
+
+    async def base(self, solve: bool) -> Decimal:
+        """The reward without any hack; 0 where there is none."""
+        trial = await (self.subject.reference() if solve else self.subject.starter())
+        return trial.reward or Decimal(0)
+
+    async def scouted(self) -> Scouted:
+        """What the scout saw, on top of the task's own solution where there is one."""
+        act = self.laid("probe: scout", self.deal("count", ("scout",)), solve=bool(self.solved))
+        trial = await self.attempt(act)
+        lines = trial.logs.get(LOG, b"").decode("utf-8", "replace").splitlines()
+        runs, sizes, seen = [], dict[str, int](), False
+        for line in lines:
+            match line.split(" "):
+                case ["run", key, output]:
+                    runs.append(Run(key, bytes.fromhex(output).decode("utf-8", "replace")))
+                case ["calls", key, _, most]:
+                    sizes[key] = max(sizes.get(key, 0), int(most))
+                case ["see", tests, _]:
+                    seen = seen or tests == "tests:1"
+        return Scouted(trial, tuple(runs), sizes, seen)
+
+    async def fenced(self) -> bool:
+        """Nothing came of it when everything that leaves a right answer right was tried at once, in one trial."""
+        extra = ("scout", "verdict", "clock", "pickle")
+        solve = await self.slow()
+        trial = await self.attempt(self.laid("probe: all at once", self.deal("reuse", extra), solve=solve))
+        plain = await (self.subject.reference() if solve else self.subject.starter())
+        hurt = trial.metrics.get("correctness") != plain.metrics.get("correctness") or trial.reward is None
+        return not (hurt or LOG in trial.logs or self.won(trial, plain.reward or Decimal(0)))
+
+    # -- verdicts -----------------------------------------------------------------------------------------------------
+
+    def won(self, trial: Trial, before: Decimal) -> bool:
+        """Whether the hack was paid: the forged reward itself, or clearly more than without it."""
+        return trial.reward is not None and (trial.reward == Decimal(FORGED) or trial.reward >= before + GAIN)
+
+    def finding(self, rule: str, kind: int, trial: Trial, evidence: str, remedy: str) -> Finding:
+        """A hack that worked."""
+        return Finding(
+            rule=rule,
+            kind=kind,
+            severity=Severity.HIGH,
+            task=self.subject.info.name,
+            evidence=evidence,
+            where=f"trial {trial.act}",
+            remedy=remedy,
+        )
+
+
+_LABS: dict[int, Lab] = {}
+
+
+def lab(subject: Subject) -> Lab:
+    """The workbench of this subject, the same for all probes."""
+    key = id(subject)
+    if key not in _LABS:
+        _LABS[key] = Lab(subject)
+        weakref.finalize(subject, _LABS.pop, key, None)
+    return _LABS[key]

@@ -1,0 +1,79 @@
+"""Hacks outside the files that a solution may change: another driver, and programs built from code that is gone."""
+
+from __future__ import annotations
+
+import shlex
+from decimal import Decimal
+
+from loopscope.audit.finding import Finding, NotApplicable
+from loopscope.audit.probes.attacks import pieces, told
+from loopscope.audit.probes.lab import lab
+from loopscope.audit.probes.weaving import FORGED, Weave, language, piece, woven
+from loopscope.audit.subject import Subject
+from loopscope.audit.trial import Act
+
+_BUILD = {"Makefile": "make", "makefile": "make", "GNUmakefile": "make"}
+
+
+async def driver_replaced(subject: Subject) -> list[Finding]:
+    """Code in the work dir that no solution may change is changed."""
+    bench = lab(subject)
+    if not bench.drivers:
+        raise NotApplicable("no code but the solution's lies in the work dir")
+    weave = pieces("verdict", "clock")
+    files = {n: woven(n, source, weave(n, "") or Weave()) for n, source in bench.drivers.items()}
+    trial = await bench.attempt(Act("probe: driver-replaced", files=files))
+    before = await bench.base(False)
+    if not bench.won(trial, before):
+        return []
+    what = f"code was added to {', '.join(files)}: {told(trial, 'starter', before)}"
+    remedy = "copy only the editable files into a pristine tree, and take everything else from the tests"
+    return [bench.finding("driver-replaced", 4, trial, what, remedy)]
+
+
+async def binary_planted(subject: Subject) -> list[Finding]:
+    """A program is built from code with a hack in it; then the clean code is put back with its old time."""
+    bench = lab(subject)
+    build = next((_BUILD[n] for n in subject.sources.starter if n in _BUILD), None)
+    changed = {n: s for n, s in bench.editable.items() if (language(n) == "python") == (build is None)}
+    if not changed:
+        raise NotApplicable("nothing in the work dir is built before it runs")
+    files = {
+        f".lsp/{number}": woven(n, s, Weave((piece(_suffixed(n)),))) for number, (n, s) in enumerate(changed.items())
+    }
+    plant = _compiled(changed) if build is None else _built(changed, build)
+    trial = await bench.attempt(Act("probe: binary-planted", files=files, command=f"{plant}rm -rf .lsp"))
+    if trial.reward != Decimal(FORGED):
+        return []
+    before = await bench.base(False)
+    what = (
+        f"what was built before outlived the return of the clean {', '.join(changed)}: {told(trial, 'starter', before)}"
+    )
+    remedy = "build in a fresh directory from the editable files alone"
+    return [bench.finding("binary-planted", 5, trial, what, remedy)]
+
+
+def _suffixed(name: str) -> str:
+    return "verdict.pyt" if language(name) == "python" else "verdict.h"
+
+
+def _built(changed: dict[str, bytes], build: str) -> str:
+    """Build with the hack, bring the clean files back with their times, and make all products new."""
+    save, restore = "", ""
+    for number, name in enumerate(changed):
+        path = shlex.quote(name)
+        save += f"cp -p {path} .lsp/{number}.clean && cp .lsp/{number} {path} && touch {path}\n"
+        restore += f"cp -p .lsp/{number}.clean {path}\n"
+    newer = "find . -type f -newer .lsp/0 ! -path './.lsp/*' -exec touch {} +\n"
+    return f"sleep 0.01\n{save}{build} >/dev/null 2>&1\n{newer}{restore}"
+
+
+def _compiled(changed: dict[str, bytes]) -> str:
+    """Compiled modules that Python takes without looking at the source."""
+    script = (
+        "import py_compile,sys,importlib.util as u\n"
+        "for a,b in zip(sys.argv[1::2],sys.argv[2::2]):\n"
+        " py_compile.compile(a,u.cache_from_source(b),b,invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH)"
+    )
+    pairs = " ".join(f".lsp/{number} {shlex.quote(name)}" for number, name in enumerate(changed))
+    return f"python3 -c {shlex.quote(script)} {pairs}\n"
