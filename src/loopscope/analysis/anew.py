@@ -9,6 +9,7 @@ import polars as pl
 
 from loopscope.analysis.finals import Categories, FinalScore
 from loopscope.analysis.kept import SUMMARY, file_of
+from loopscope.analysis.paired import Pairings, saturated_runs
 from loopscope.analysis.parquet import parquet_bytes
 from loopscope.analysis.summary import (
     all_tasks,
@@ -48,7 +49,13 @@ class Anew:
 
 
 def made_anew(
-    store: StudyStore, study: Settled, known: Known, torn: Sequence[str], notify: Notify, workers: int
+    store: StudyStore,
+    study: Settled,
+    known: Known,
+    pairings: Pairings,
+    torn: Sequence[str],
+    notify: Notify,
+    workers: int,
 ) -> Anew:
     """Find what evidence is lacking, and make the tables. Only evidence is written.
 
@@ -56,6 +63,7 @@ def made_anew(
         store: the study.
         study: what its directory says that it is.
         known: of its tasks.
+        pairings: of its calibrated tasks.
         torn: warnings of what of its tasks cannot be known.
         notify: called with (done, total, run id) as runs are analysed.
         workers: most processes at once.
@@ -74,10 +82,12 @@ def made_anew(
         *(f"left out: {run.reason}" for run in left_out),
         *_without_record(store),
         *silent_verifiers(runs),
+        *pairings.warnings,
+        *saturated_runs(runs, pairings),
         *unrecorded(store, study.spec, known.tasks, len(finals)),
     ]
     frames, files = _tables(runs, finals, {name: task.category for name, task in tasks.items()})
-    summary = study_summary(study, tasks.values(), runs, len(finals), warnings)
+    summary = study_summary(study, tasks.values(), runs, len(finals), warnings, pairings.by_task)
     files[SUMMARY] = document(summary)
     return Anew(summary, frames, files, tuple(run.run_id for run in runs if run.renewed), tuple(left_out))
 

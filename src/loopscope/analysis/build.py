@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, ClassVar
 import polars as pl
 
 from loopscope.analysis.kept import inputs_of
+from loopscope.analysis.paired import Pairings, pairings_of
 from loopscope.evidence.prepared import prepared_paths
 from loopscope.models import TaskFacts
 from loopscope.models.tables import StudySummary
 from loopscope.records import RecordError, StudyError, StudyStore, write_bytes
 from loopscope.records.durable import is_scratch
-from loopscope.records.settled import settled
+from loopscope.records.settled import Settled, settled
 from loopscope.records.store import MAY_NOT_WRITE
 
 if TYPE_CHECKING:
@@ -82,14 +83,16 @@ def analyze_one(directory: Path, run_id: str) -> RunAnalysis:
 
     store = StudyStore.open(directory)
     tasks, prepared, _ = _known(store)
-    return Known(store.path, tasks, prepared).analyze(store.run(run_id))
+    pairings = _pairings(store, settled(directory))
+    return Known(store.path, tasks, prepared, pairings.by_task).analyze(store.run(run_id))
 
 
 def _analyze(directory: Path, notify: Notify, workers: int) -> Analysis:
     store = StudyStore.open(directory)
     study = settled(directory)
     tasks, prepared, torn = _known(store)
-    inputs = inputs_of(store, study, tasks, prepared, torn)
+    pairings = _pairings(store, study)
+    inputs = inputs_of(store, study, tasks, prepared, [*torn, *pairings.warnings, repr(pairings.by_task)])
     if (kept := inputs.kept()) is not None:
         notify(len(inputs.runs), len(inputs.runs), "")
         return Analysis(kept.summary, kept.frames, (), 0)
@@ -97,12 +100,17 @@ def _analyze(directory: Path, notify: Notify, workers: int) -> Analysis:
     from loopscope.analysis.anew import made_anew  # with numpy takes longer to load than tables to be kept
     from loopscope.analysis.work import Known
 
-    made = made_anew(store, study, Known(store.path, tasks, prepared), torn, notify, workers)
+    known = Known(store.path, tasks, prepared, pairings.by_task)
+    made = made_anew(store, study, known, pairings, torn, notify, workers)
     for name, data in made.files.items():
         write_bytes(store.tables / name, data)
     if not made.left_out:
         inputs.note(made.files)
     return Analysis(made.summary, made.frames, made.renewed, sum(run.fault for run in made.left_out))
+
+
+def _pairings(store: StudyStore, study: Settled) -> Pairings:
+    return pairings_of(store, store.tasks(), study.spec.environment.type if study.spec else None)
 
 
 def _known(store: StudyStore) -> tuple[dict[str, TaskFacts], dict[str, frozenset[bytes]], list[str]]:

@@ -20,3 +20,5 @@ class FinalScore:
     """None when it is missing, or the rollout has no record."""
     source: str | None = None
     """From where it is known (`ScoreSource`)."""
+    paired: Decimal | None = None
+    """The same with anchors that were measured here; None where the task is not calibrated."""

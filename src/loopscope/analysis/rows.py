@@ -33,6 +33,7 @@ def _checkpoint_row(run: RunAnalysis, position: int, row: CommitRow) -> Checkpoi
         score_source=source_of(scored),
         score_min=number(scored.rewards[0]) if scored.rewards else None,
         score_max=number(scored.rewards[-1]) if scored.rewards else None,
+        paired=number(run.paired(row.score)),
         metric=number(scored.metric),
         reconstructed=number(made.value if made else None),
         claimed=number(found.claimed),

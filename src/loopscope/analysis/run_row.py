@@ -54,6 +54,7 @@ def _scores(run: RunAnalysis) -> _Columns:
         "final_source": source_of(run.final_scored),
         "final_grade": run.final_scored.grade.value,
         "final_reconstructed": number(run.reconstructed_final),
+        "final_paired": number(run.paired(run.final)),
         "final_spread": number(run.final.spread if run.final else None),
         "final_status": status_of(run.final),
         "best_step_score": number(max(steps, default=None)),

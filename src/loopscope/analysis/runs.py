@@ -12,6 +12,7 @@ from loopscope.analysis.prices import cost_doubt
 from loopscope.evidence.build import renewed_evidence
 from loopscope.measures import C1, C2, C3, EPS, Checkpoint, Flag, c1, c2, c3, diagnostics, extras
 from loopscope.models import RunEvidence, RunRecord, StateScore, TaskFacts
+from loopscope.models.pairing import Pairing
 from loopscope.records import FINAL, RecordError, RunDir
 
 __all__ = ["CommitRow", "RunAnalysis", "ScoreSource", "Scored", "analyze_run"]
@@ -39,6 +40,8 @@ class RunAnalysis:
     feedback: diagnostics.Feedback
     renewed: bool
     """Its evidence was made anew, for something that it is made of is not as it was."""
+    pairing: Pairing | None = None
+    """How its official rewards are paired; None where its task is not calibrated."""
 
     @property
     def final_value(self) -> Decimal | None:
@@ -84,6 +87,13 @@ class RunAnalysis:
             return None
         return f"the log states a final score of {self.final_value}, and its transcript shows {made}"
 
+    def paired(self, score: StateScore | None) -> Decimal | None:
+        """The paired reward of a state: of the verification whose reward is its official score; None without either."""
+        verification = score.median_verification if score is not None and self.pairing is not None else None
+        if verification is None or self.pairing is None:
+            return None
+        return self.pairing.reward(verification.reward, verification.metrics)
+
     @property
     def evaluated_before_share(self) -> Fraction | None:
         """Share of the agent's checkpoints whose state it had evaluated before the commit; None where unknown."""
@@ -96,7 +106,11 @@ class RunAnalysis:
 
 
 def analyze_run(
-    run: RunDir, task: TaskFacts, prepared: frozenset[bytes] = frozenset(), evaluators: Path | None = None
+    run: RunDir,
+    task: TaskFacts,
+    prepared: frozenset[bytes] = frozenset(),
+    evaluators: Path | None = None,
+    pairing: Pairing | None = None,
 ) -> RunAnalysis:
     """Find the evidence of a run, keep it, and compute the run's measures.
 
@@ -105,6 +119,7 @@ def analyze_run(
         task: what is known of its task.
         prepared: files of the task's untouched work directory; empty when they are unknown.
         evaluators: directory of the study's own evaluator files.
+        pairing: how the task's official rewards are paired, where it is calibrated.
 
     Raises:
         RecordError: the record or a score cannot be read, or a file is not as it was published; or a score is no number
@@ -116,13 +131,19 @@ def analyze_run(
         run.write_evidence(evidence)
     scores = run.scores()
     try:
-        return measured(run.record, task, evidence, scores, renewed=renewed)
+        return measured(run.record, task, evidence, scores, renewed=renewed, pairing=pairing)
     except ValueError as error:
         raise RecordError(f"{run.path}: its scores cannot be measured: {error}") from None
 
 
 def measured(
-    record: RunRecord, task: TaskFacts, evidence: RunEvidence, scores: dict[str, StateScore], *, renewed: bool = False
+    record: RunRecord,
+    task: TaskFacts,
+    evidence: RunEvidence,
+    scores: dict[str, StateScore],
+    *,
+    renewed: bool = False,
+    pairing: Pairing | None = None,
 ) -> RunAnalysis:
     """The measures of a run whose evidence is known."""
     rows = commit_rows(record, task, evidence, scores)
@@ -157,6 +178,7 @@ def measured(
         ),
         feedback=diagnostics.feedback(feedback),
         renewed=renewed,
+        pairing=pairing,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import version
 
@@ -11,6 +11,7 @@ from loopscope.analysis.commits import ScoreSource
 from loopscope.analysis.finals import FinalScore
 from loopscope.analysis.tabled import TabledRun
 from loopscope.models import StudySpec, TaskFacts
+from loopscope.models.pairing import Pairing
 from loopscope.models.tables import AgentSummary, StudySummary, TaskSummary
 from loopscope.records import StudyStore
 from loopscope.records.settled import Settled
@@ -53,7 +54,7 @@ def final_scores(spec: StudySpec | None, tasks: Iterable[str], runs: Sequence[Ta
         {(agent.label, task, seed) for agent in spec.agents for task in tasks for seed in spec.seeds} if spec else set()
     )
     return [
-        FinalScore(agent, task, run.final if run else None, run.run.final_source if run else None)
+        FinalScore(agent, task, run.final, run.run.final_source, run.paired) if run else FinalScore(agent, task, None)
         for agent, task, seed in sorted(planned | found.keys())
         for run in (found.get((agent, task, seed)),)
     ]
@@ -85,7 +86,12 @@ def unrecorded(store: StudyStore, spec: StudySpec | None, tasks: Iterable[str], 
 
 
 def study_summary(
-    study: Settled, tasks: Iterable[TaskFacts], runs: Sequence[TabledRun], planned: int, warnings: Sequence[str]
+    study: Settled,
+    tasks: Iterable[TaskFacts],
+    runs: Sequence[TabledRun],
+    planned: int,
+    warnings: Sequence[str],
+    pairings: Mapping[str, Pairing],
 ) -> StudySummary:
     """`tables/study.json`."""
     spec = study.spec
@@ -96,7 +102,7 @@ def study_summary(
         created_by=f"loopscope {version('loopscope')}",
         k=len(spec.seeds) if spec else max(pairs.values(), default=0),
         seeds=tuple(spec.seeds) if spec else tuple(sorted({run.run.seed for run in runs})),
-        tasks=tuple(_task(task) for task in tasks),
+        tasks=tuple(_task(task, pairings.get(task.name)) for task in tasks),
         agents=tuple(_agents(spec, runs)),
         environment=spec.environment.type if spec else "imported",
         generated_from={
@@ -110,7 +116,7 @@ def study_summary(
     )
 
 
-def _task(task: TaskFacts) -> TaskSummary:
+def _task(task: TaskFacts, pairing: Pairing | None) -> TaskSummary:
     return TaskSummary(
         name=task.name,
         title=task.title,
@@ -119,6 +125,7 @@ def _task(task: TaskFacts) -> TaskSummary:
         metric=task.anchors.metric,
         baseline=task.anchors.baseline,
         reference=task.anchors.reference,
+        paired_by=pairing.words if pairing else None,
     )
 
 

@@ -30,6 +30,8 @@ class TabledRun:
     """The final score that counts, exactly."""
     final_rewards: tuple[Decimal, ...]
     """All measurements behind it; none without it."""
+    paired: Decimal | None
+    """The same with anchors that were measured here, exactly; None where the task is not calibrated."""
     repeats: tuple[tuple[Decimal, ...], ...]
     """The measurements of every state that was measured repeatedly (`left.repeats`)."""
     quantities: Mapping[str, Amount]
@@ -68,6 +70,7 @@ def tabled(run: RunAnalysis) -> TabledRun:
         evaluations=tuple(evaluation_rows(run)),
         final=run.final_value,
         final_rewards=run.final_scored.rewards if run.final_value is not None else (),
+        paired=run.paired(run.final),
         repeats=left.repeats(run),
         quantities={name: quantity(run) for name, quantity in quantities.items()},
         reconstructed=run.is_reconstructed,

@@ -72,6 +72,7 @@ def outcome_rows(finals: Sequence[FinalScore], categories: Categories) -> list[O
     scores = [(final.agent, final.task, final.value) for final in finals]
     found = {(agent, OVERALL): result for agent, result in outcome(scores).items()}
     found |= outcome_by_category(scores, categories)
+    paired = _paired_outcome(finals, categories)
     reconstructed = _counter(_from(finals, ScoreSource.RECONSTRUCTED, categories))
     reported = _counter(_from(finals, ScoreSource.REPORTED, categories))
     missing = _counter((final.agent, categories[final.task]) for final in finals if final.value is None)
@@ -96,12 +97,22 @@ def outcome_rows(finals: Sequence[FinalScore], categories: Categories) -> list[O
             best_at_k=number(result.best),
             common_avg=number(shared[category].get(agent, _NOTHING).avg),
             common_best=number(shared[category].get(agent, _NOTHING).best),
+            n_paired=paired.get((agent, category), _NOTHING).scored,
+            paired_avg=number(paired.get((agent, category), _NOTHING).avg),
+            paired_best=number(paired.get((agent, category), _NOTHING).best),
         )
         for (agent, category), result in sorted(found.items())
     ]
 
 
 _NOTHING = Outcome(avg=None, best=None, k=0, tasks=0, scored=0, missing=0)
+
+
+def _paired_outcome(finals: Iterable[FinalScore], categories: Categories) -> dict[tuple[str, str], Outcome]:
+    """The same of the paired rewards, over the tasks that are calibrated."""
+    scores = [(final.agent, final.task, final.paired) for final in finals if final.paired is not None]
+    overall = {(agent, OVERALL): result for agent, result in outcome(scores).items()}
+    return overall | outcome_by_category(scores, categories)
 
 
 def _common_tasks(finals: Iterable[FinalScore], categories: Categories, category: str) -> set[str]:
@@ -143,6 +154,8 @@ def _task_score_row(
     avg_low, avg_high = ends.get((agent, task, "avg_at_k"), (None, None))
     best_low, best_high = ends.get((agent, task, "best_at_k"), (None, None))
     result: Outcome = outcome([(final.agent, final.task, final.value) for final in finals])[agent]
+    pairs = [(final.agent, final.task, final.paired) for final in finals if final.paired is not None]
+    paired: Outcome = outcome(pairs).get(agent, _NOTHING)
     return TaskScoreRow(
         agent=agent,
         task=task,
@@ -154,6 +167,8 @@ def _task_score_row(
         avg_high=avg_high,
         best_low=best_low,
         best_high=best_high,
+        paired_avg=number(paired.avg),
+        paired_best=number(paired.best),
         n_missing=result.missing,
         n_reconstructed=sum(final.source == ScoreSource.RECONSTRUCTED for final in finals),
         n_reported=sum(final.source == ScoreSource.REPORTED for final in finals),

@@ -11,7 +11,7 @@ import gc
 import signal
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from loopscope.analysis.runs import RunAnalysis, analyze_run
 from loopscope.analysis.tabled import TabledRun, tabled
 from loopscope.evidence.evaluator import completed, evaluator_for
 from loopscope.models import RunRecord, TaskFacts
+from loopscope.models.pairing import Pairing
 from loopscope.records import RecordError, RunDir, StudyStore
 from loopscope.records.faults import told_fault
 
@@ -32,6 +33,8 @@ class Known:
     """The prepared tasks by name."""
     prepared: Mapping[str, frozenset[bytes]]
     """Files of their untouched work directories, where they are known."""
+    pairings: Mapping[str, Pairing] = field(default_factory=dict)
+    """How the rewards of the calibrated tasks are paired."""
 
     def facts(self, run: RunDir, record: RunRecord) -> TaskFacts:
         """What is known of a run's task: the prepared one, else what its log and the evaluator file say.
@@ -51,7 +54,8 @@ class Known:
         record = run.record
         facts = self.facts(run, record)
         prepared = self.prepared.get(record.task, frozenset())
-        return analyze_run(run, facts, prepared, StudyStore(self.study).evaluators)
+        pairing = self.pairings.get(record.task)
+        return analyze_run(run, facts, prepared, StudyStore(self.study).evaluators, pairing)
 
 
 @dataclass(frozen=True)

@@ -59,6 +59,7 @@ def run_held(
                 err.print(plain(line))
             raise
         _tell_notes(plan)
+        _note_machine(store)
         with _short_of_room(store):
             result = asyncio.run(run_study(plan, _shown_on(bars), score=score), loop_factory=polling_loop)
     failed = failed_rollouts(store, [run.run_id for run in plan.runs])
@@ -79,6 +80,27 @@ def run_held(
 def _sweep(store: StudyStore) -> None:
     for path in store.sweep():
         err.print(f"[yellow]warning:[/] {plain(str(path))}: unfinished work of a killed process; remove it by hand")
+
+
+def _note_machine(store: StudyStore) -> None:
+    """Calibrations hold for the machine that verifies: which that is, is kept, and one of another is named."""
+    from loopscope.models.calibration import Calibration
+    from loopscope.records import RecordError, read_model
+    from loopscope.records.machine import note_machine, this_machine
+    from loopscope.records.store import MACHINES_FILE
+
+    note_machine(store.calibration / MACHINES_FILE)
+    for path in sorted(store.calibration.glob("*.json")):
+        if path.name == MACHINES_FILE:
+            continue
+        try:
+            there = read_model(path, Calibration).machine
+        except RecordError as error:
+            err.print(f"[yellow]warning:[/] {plain(str(error))}", soft_wrap=True)
+            continue
+        if there != this_machine():
+            line = f"calibration of {path.stem}: measured on another machine ({there}); it is not used for this one"
+            err.print(f"[yellow]warning:[/] {plain(line)}", soft_wrap=True)
 
 
 def _tell_notes(plan: Plan) -> None:
@@ -220,6 +242,7 @@ def score(
     ):
         flight.scores()
         _sweep(store)
+        _note_machine(store)
         spec, warnings = reopen_study(store)
         for warning in warnings:
             err.print(f"[yellow]warning:[/] {plain(warning)}")

@@ -44,6 +44,9 @@ class RunRow:
     """How well the final score is known (`Grade`)."""
     final_reconstructed: float | None
     """Score of an imported run's last state by its transcript, also where a reported one counts. [reward; metrics]"""
+    final_paired: float | None
+    """The official final score with the starter and the reference as measured here, beside it and never in its place;
+    None where the task is not calibrated or the score is no official one. [reward; calibration]"""
     final_spread: float | None
     """Largest minus smallest official final reward; None unless two were measured. [reward; metrics]"""
     final_status: str
@@ -219,6 +222,9 @@ class CheckpointRow:
     """Least of the measurements behind the score. [reward; ]"""
     score_max: float | None
     """Greatest of them. [reward; ]"""
+    paired: float | None
+    """The official score with the starter and the reference as measured here; None as of `runs.final_paired`.
+    [reward; calibration]"""
     metric: float | None
     """What the score was made of, in the task's own unit; None where nothing tells it. [task's; extras]"""
     reconstructed: float | None

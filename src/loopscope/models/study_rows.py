@@ -40,6 +40,13 @@ class OutcomeRow:
     """`avg_at_k` over the `n_common` tasks alone; None where there is none. [reward; 2.2]"""
     common_best: float | None
     """`best_at_k` over them. [reward; 2.2]"""
+    n_paired: int
+    """Runs with a paired reward (`runs.final_paired`). [count; calibration]"""
+    paired_avg: float | None
+    """`avg_at_k` of the paired rewards, over the calibrated tasks alone; None where there is none.
+    [reward; calibration]"""
+    paired_best: float | None
+    """`best_at_k` of them. [reward; calibration]"""
 
 
 @dataclass(frozen=True)
@@ -67,6 +74,10 @@ class TaskScoreRow:
     """Of best@k, likewise: the best of as many as have a score. [reward; statistics]"""
     best_high: float | None
     """The other end. [reward; statistics]"""
+    paired_avg: float | None
+    """Mean paired reward (`runs.final_paired`); None where the task is not calibrated. [reward; calibration]"""
+    paired_best: float | None
+    """Best paired reward. [reward; calibration]"""
     n_missing: int
     """Rollouts without a final score. [count; ]"""
     n_reconstructed: int

@@ -80,6 +80,8 @@ class TaskSummary(Record):
     """The metric of the untouched workspace."""
     reference: Decimal | None
     """The metric of a known good solution."""
+    paired_by: str | None = None
+    """How its rewards are paired, in words; None where it is not calibrated."""
 
 
 class AgentSummary(Record):

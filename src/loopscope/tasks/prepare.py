@@ -22,6 +22,7 @@ from loopscope.tasks.catalog import TaskSource
 from loopscope.tasks.copying import copy_tree, tree_hash
 from loopscope.tasks.errors import TaskError
 from loopscope.tasks.load import read_task
+from loopscope.tasks.with_git import with_git
 
 Publish = Callable[[Path, Path], object]
 """Gives a finished file or directory its name on the same file system: whole and durably, or not at all."""
@@ -84,14 +85,16 @@ def build_task(
     info = reading.info
     fresh = scratch / info.name
     copy_tree(source.directory, fresh)
+    notes = reading.notes
     if record_keeping:
         _append_addition(fresh / "instruction.md", info, budget_sec or info.agent_timeout_sec)
+        notes = (*notes, *_add_git(fresh))
     prepared = PreparedTask(
         info=info,
         source=source.origin,
         content_hash=tree_hash(fresh),
         verifier_hash=verifier_hash(fresh),
-        notes=reading.notes,
+        notes=notes,
     )
     return FreshTask(prepared, fresh)
 
@@ -126,8 +129,9 @@ def stated_nominal(task_dir: Path) -> Decimal | None:
     table = document.get("optimization", {})
     reference = table.get("reference") if isinstance(table, dict) else None
     value = reference.get("reward") if isinstance(reference, dict) else None
-    usable = isinstance(value, int | Decimal) and not isinstance(value, bool)
-    return Decimal(value) if usable and 0 < Decimal(value) <= 1 else None
+    if not isinstance(value, int | Decimal) or isinstance(value, bool):
+        return None
+    return Decimal(value) if 0 < Decimal(value) <= 1 else None
 
 
 def budget_text(seconds: float) -> str:
@@ -147,6 +151,26 @@ def _append_addition(instruction: Path, info: TaskInfo, budget_sec: float) -> No
         file.write("\n" + text)
     instruction.chmod(status.st_mode)
     os.utime(instruction, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+
+def _add_git(fresh: Path) -> list[str]:
+    """Write the derived Dockerfile where its image would lack git; what was done, in words."""
+    file = fresh / "environment" / "Dockerfile"
+    if not file.is_file() or file.is_symlink():
+        return ["environment/Dockerfile: there is none, so git is not added; its image must have it"]
+    try:
+        derived = with_git(file.read_text(encoding="utf-8"))
+    except (TaskError, UnicodeDecodeError) as error:
+        return [f"git is not added to its image: {error}"]
+    if derived is None:
+        return []
+    text, how = derived
+    status = file.stat()
+    file.chmod(status.st_mode | 0o200)
+    file.write_text(text, encoding="utf-8")
+    file.chmod(status.st_mode)
+    os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))
+    return [f"environment/Dockerfile: git is added ({how}), for agents keep their record in it"]
 
 
 def _check_unchanged(target: Path, prepared: PreparedTask) -> None:

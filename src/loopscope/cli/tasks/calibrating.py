@@ -67,8 +67,6 @@ def _of_study(store: Any, names: list[str]) -> list[Place]:
     """The prepared tasks of a study, in its own environment and with its own deadlines."""
     from loopscope.audit.calibrate import Place
     from loopscope.records import RecordError, load_study
-    from loopscope.records.machine import note_machine
-    from loopscope.records.store import MACHINES_FILE
     from loopscope.records.studyfile import STUDY_FILE
 
     prepared = store.tasks()
@@ -78,7 +76,6 @@ def _of_study(store: Any, names: list[str]) -> list[Place]:
     if not prepared:
         raise RecordError(f"{store.path}: no task is prepared yet; `loopscope run` does that, then calibrate")
     spec = load_study(store.path / STUDY_FILE)
-    note_machine(store.calibration / MACHINES_FILE)
     return [
         Place(
             store.path / "tasks" / name,
