@@ -1,28 +1,42 @@
-"""The one thing a study needs from a Dockerfile: the directory an agent starts in."""
+"""What a study needs from a Dockerfile: its instructions, and the directory an agent starts in."""
 
 from __future__ import annotations
 
 import posixpath
 import re
+from collections.abc import Iterator
 
 _INSTRUCTION = re.compile(r"\s*([A-Za-z]+)\s+(.*)", re.DOTALL)
 _VARIABLE = re.compile(r"\$(?:\{([A-Za-z_]\w*)(?::?-([^}]*))?\}|([A-Za-z_]\w*))")
+_HERE = re.compile(r"<<-?\s*[\"']?([A-Za-z_]\w*)[\"']?")
 _ASSIGNMENT = re.compile(r"""([A-Za-z_]\w*)=("(?:[^"\\]|\\.)*"|'[^']*'|[^\s"']*)""")
 
 
 def _logical_lines(text: str) -> list[str]:
-    """Instructions with continuation lines joined and comment lines dropped, also inside an instruction."""
+    """Instructions with continuation lines joined; without comment lines, also inside, and bodies of here-documents."""
     lines: list[str] = []
     open_line = ""
+    waiting: list[str] = []
     for raw in text.splitlines():
-        if raw.lstrip().startswith("#") or (open_line and not raw.strip()):
+        if waiting:
+            waiting = waiting[raw.strip() == waiting[0] :]
+        elif raw.lstrip().startswith("#") or (open_line and not raw.strip()):
             continue
-        if raw.rstrip().endswith("\\"):
+        elif raw.rstrip().endswith("\\"):
             open_line += raw.rstrip()[:-1] + " "
         else:
             lines.append(open_line + raw)
             open_line = ""
+            if re.match(r"\s*(?:RUN|COPY|ADD)\s", lines[-1], re.IGNORECASE):
+                waiting = _HERE.findall(lines[-1])
     return [*lines, open_line] if open_line else lines
+
+
+def instructions(text: str) -> Iterator[tuple[str, str]]:
+    """(keyword in capitals, the rest) of every instruction."""
+    for line in _logical_lines(text):
+        if match := _INSTRUCTION.fullmatch(line):
+            yield match[1].upper(), match[2].strip()
 
 
 def _expand(text: str, variables: dict[str, str]) -> str:
@@ -48,10 +62,7 @@ def final_workdir(text: str) -> str | None:
     stages: dict[str, str | None] = {}
     name, workdir = "", None
     variables: dict[str, str] = {}
-    for line in _logical_lines(text):
-        if not (match := _INSTRUCTION.fullmatch(line)):
-            continue
-        keyword, rest = match[1].upper(), match[2].strip()
+    for keyword, rest in instructions(text):
         if keyword == "FROM":
             stages[name] = workdir
             words = [w for w in rest.split() if not w.startswith("--")]
