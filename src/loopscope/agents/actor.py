@@ -26,7 +26,7 @@ class ActorAgent(BaseAgent):
         task_dir: the task.
         workdir: absolute directory in the sandbox, where files are laid and the command runs.
         solve: run `solution/solve.sh` first.
-        overlay: path on the host of an uncompressed tar with names relative to the work dir.
+        overlay: path on the host of an uncompressed tar with names relative to the work dir; files get the time of now.
         command: a shell command, run as the agent's user.
         kwargs: passed on to Harbor's base class.
     """
@@ -69,7 +69,7 @@ class ActorAgent(BaseAgent):
             check_state(self._overlay)
             inside = f"/tmp/.overlay-{uuid.uuid4().hex}.tar"  # noqa: S108 - in the sandbox, whose /tmp is private
             await environment.upload_file(self._overlay, inside)
-            unpack = f"tar -xpof {inside}; code=$?; rm -f {inside}; exit $code"
+            unpack = f"tar -xpomf {inside}; code=$?; rm -f {inside}; exit $code"
             result = await environment.exec(unpack, cwd=self._workdir, user="root")
             if result.return_code != 0:
                 raise RuntimeError(f"files could not be laid over the work dir: {result.stderr or result.stdout}")

@@ -7,7 +7,6 @@ import io
 import shutil
 import tarfile
 import tempfile
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -124,7 +123,6 @@ def _agent(task_dir: Path, info: TaskInfo, act: Act, place: Path) -> AgentConfig
             for name, data in sorted(act.files.items()):
                 member = tarfile.TarInfo(name)
                 member.size, member.mode = len(data), 0o755 if data.startswith(b"#!") else 0o644
-                member.mtime = int(time.time())  # make builds again only what is newer than its product
                 archive.addfile(member, io.BytesIO(data))
         kwargs["overlay"] = str(overlay)
     if act.command is not None:
