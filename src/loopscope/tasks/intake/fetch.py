@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 import subprocess
 import sys
@@ -16,6 +17,8 @@ from loopscope.tasks.errors import TaskError
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://|[\w.-]+@[\w.-]+:")
 _SCHEMES = ("https", "http", "file")
+_ENVIRONMENT = re.compile(r"PATH|HOME|LANG|TMPDIR|SSL_CERT_\w+|(?i:https?_proxy|no_proxy|all_proxy)|REQUESTS_CA_BUNDLE")
+"""What the reader is told of ours: how to reach the network, no secret."""
 CLONE_SEC = 900.0
 """Wall clock of a whole clone."""
 
@@ -82,9 +85,11 @@ def _clone(url: str, shown: str, folder: Path) -> str:
     """In a process of its own, whose memory, files and time are bounded; the name of the commit."""
     command = [sys.executable, "-I", "-m", "loopscope.tasks.intake.clone", url, str(folder)]
     remedy = "see that the URL and the network are right, or clone it yourself and give the directory"
+    told = {name: value for name, value in os.environ.items() if _ENVIRONMENT.fullmatch(name)}
     try:
         done = subprocess.run(
             command,
+            env=told,
             capture_output=True,
             text=True,
             errors="replace",
@@ -96,10 +101,7 @@ def _clone(url: str, shown: str, folder: Path) -> str:
         raise TaskError(shown, f"took more than {CLONE_SEC:g} seconds to fetch", remedy=remedy) from None
     if done.returncode != 0:
         said = [line for line in done.stderr.splitlines() if line.strip()]
-        why = (
-            said[-1].replace(url, shown)[:300]
-            if said
-            else f"the reader ended with {done.returncode} (out of its bounds?)"
-        )
+        why = said[-1] if said else f"the reader ended with {done.returncode}, out of its bounds?"
+        why = why.replace(url, shown)[:300]
         raise TaskError(shown, f"cannot be read as a git repository ({why})", remedy=remedy)
     return done.stdout.strip()
