@@ -46,7 +46,7 @@ def tasks_check(
 ) -> None:
     """Whether tasks can be trusted: rules on their files, their own hacks tried in the sandbox.
 
-    Exit code: 0 no finding of that severity, 1 some or a rule that failed, 2 a task that does not exist or a wrong option.
+    Exit code: 0 no finding of that severity, 1 some (or a rule that failed), 2 no such task, or a wrong option.
     """
     require_run_extra()
     from loopscope.audit.check import Options, check_tasks

@@ -1,0 +1,109 @@
+"""Kinds 4 and 5: only the editable files come from the solution, the rest is the verifier's, and all is built anew."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from loopscope.audit.finding import Finding, Severity
+from loopscope.audit.reading.verifier import Verifier, verifier_of
+from loopscope.audit.rules.common import found, plain_name
+from loopscope.audit.sources import TaskSources
+
+_PIN = "take only the editable files from the solution; driver, headers, build files and baseline from tests/"
+_CLEAN = "build in an empty directory from sources only; never use a program that lies in the work dir"
+_DANGEROUS = (
+    "-include/x.h", "-I/app", "@/app/options", "-wrapper", "-B/app",
+     "/app/x.o", "-Wl,--defsym=x", "-L/app", "-l:x.a", "x.c", "-specs=/x",
+    "-fplugin=/x.so", "-o/tests/x",
+)  # fmt: skip
+
+
+def pinned(sources: TaskSources) -> Iterator[Finding]:
+    """Kinds 4 and 5, in Python that scores."""
+    verifier = verifier_of(sources)
+    seen = set()
+    for run in verifier.story.runs:
+        for label in sorted({*run.box.of("src"), *run.argv.of("src")}):
+            name = plain_name(label[1], sources.info.workdir)
+            if name in sources.editable or name in seen or (not run.fenced and name == sources.info.workdir):
+                continue
+            seen.add(name)
+            yield _foreign(sources, run.place.where, name, run.fenced)
+    yield from _options(sources, verifier)
+
+
+def _foreign(sources: TaskSources, where: str, name: str, fenced: bool) -> Finding:
+    if name in sources.starter:
+        text = f"{name} comes from the work dir, though no solution may change it: it can be replaced"
+        return found(sources, "pinned-driver", 4, Severity.HIGH, where, text, _PIN)
+    if name in ("?", sources.info.workdir):
+        text = "all of the work dir comes along, not only the editable files"
+        return found(sources, "pinned-driver", 4, Severity.HIGH, where, text, _PIN)
+    text = f"{name} is taken from the work dir, where it can have been planted"
+    return found(sources, "planted", 5, Severity.HIGH, where, text, _CLEAN)
+
+
+def planted(sources: TaskSources) -> Iterator[Finding]:
+    """Kind 5 and 8: files that the verifier looks at in places where a solution can put them."""
+    verifier = verifier_of(sources)
+    for read in verifier.story.of("read"):
+        names = {plain_name(label[1], sources.info.workdir) for label in read.value.of("src")}
+        const = read.value.const
+        if isinstance(const, str) and const.startswith(("/tmp/", "/var/tmp/", "/dev/shm/", "/root/", "/home/")):  # noqa: S108
+            names = {const}
+        told = str(read.other.const or "")
+        if "verdict.read_regular" in read.text:
+            names = {told} if read.value.has("workdir") else set()
+        foreign = sorted(n for n in names if n not in (*sources.editable, sources.info.workdir, ""))
+        if not foreign or (foreign[0] in sources.starter and verifier.guarded is False):
+            continue
+        if foreign[0] in sources.starter:
+            yield _foreign(sources, read.place.where, foreign[0], True)
+        else:
+            text = f"`{read.text}`: {foreign[0]} can have been put there by the solution"
+            yield found(sources, "planted", 5, Severity.HIGH, read.place.where, text, _CLEAN)
+
+
+def _options(sources: TaskSources, verifier: Verifier) -> Iterator[Finding]:
+    """Options of the solution's for a compiler are looked at, and by a strict pattern."""
+    checked = {label for gate in verifier.story.gates if not gate.swallowed for label in gate.value.of("src")}
+    for run in verifier.story.runs:
+        loose = sorted(
+            label[1] for label in run.argv.of("src") if label not in checked and label[1] in sources.editable
+        )
+        if run.fenced and run.writable and loose:
+            text = f"options from {loose[0]} reach the compiler unchecked: they can name files and other programs"
+            yield found(sources, "pinned-driver", 4, Severity.HIGH, run.place.where, text, _PIN)
+    if not any(run.writable and run.argv.has("src") for run in verifier.story.runs):
+        return
+    for file in sorted(verifier.scoring):
+        yield from _patterns(sources, file, sources.modules.get(file))
+
+
+def _patterns(sources: TaskSources, file: str, tree: ast.Module | None) -> Iterator[Finding]:
+    compiled = {}
+    for node in ast.walk(tree) if tree else ():
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and node.value.args:
+            first = node.value.args[0]
+            if (
+                ast.unparse(node.value.func).endswith("compile")
+                and isinstance(first, ast.Constant)
+                and isinstance(first.value, str)
+            ):
+                compiled.update({t.id: first.value for t in node.targets if isinstance(t, ast.Name)})
+    for node in ast.walk(tree) if tree else ():
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and isinstance(node.func.value, ast.Name)
+        ):
+            text, how = compiled.get(node.func.value.id), node.func.attr
+            if text is None or how not in ("match", "fullmatch", "search"):
+                continue
+            passes = getattr(re.compile(text), how)
+            let = [flag for flag in _DANGEROUS if passes(flag)]
+            if let and passes("-O3"):
+                evidence = f"the pattern for options lets {let[0]} through"
+                yield found(sources, "pinned-driver", 4, Severity.HIGH, f"{file}:{node.lineno}", evidence, _PIN)
