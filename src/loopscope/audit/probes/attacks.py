@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from decimal import Decimal
 
 from loopscope.audit.finding import Finding, NotApplicable
-from loopscope.audit.probes.lab import Lab, lab
+from loopscope.audit.probes.lab import GAIN, LARGE, Lab, lab
 from loopscope.audit.probes.weaving import FORGED, Weave, language, piece
 from loopscope.audit.subject import Subject
 from loopscope.audit.trial import Trial
@@ -20,17 +21,26 @@ def told(trial: Trial, base: str, before: Decimal) -> str:
     return f"reward {trial.reward} where the {base} alone gets {before}"
 
 
-async def _paid(
-    bench: Lab, rule: str, kind: int, what: str, weave: Callable[[str, str], Weave | None], remedy: str
-) -> list[Finding]:
+@dataclass(frozen=True)
+class _Hack:
+    """What a probe says when its hack was paid."""
+
+    rule: str
+    kind: int
+    what: str
+    remedy: str
+    gain: Decimal = GAIN
+
+
+async def _paid(bench: Lab, hack: _Hack, weave: Callable[[str, str], Weave | None]) -> list[Finding]:
     solve = await bench.slow()
     before = await bench.base(solve)
-    trial = await bench.attempt(bench.laid(f"probe: {rule}", weave, solve=solve))
-    if not bench.won(trial, before):
+    act = bench.laid(f"probe: {hack.rule}", weave, solve=solve)
+    trial = await bench.attempt(act)
+    if not await bench.stays(act, trial, before, hack.gain):
         return []
-    return [
-        bench.finding(rule, kind, trial, f"{what}: {told(trial, 'reference' if solve else 'starter', before)}", remedy)
-    ]
+    evidence = f"{hack.what}: {told(trial, 'reference' if solve else 'starter', before)}"
+    return [bench.finding(hack.rule, hack.kind, trial, evidence, hack.remedy)]
 
 
 async def verdict_written(subject: Subject) -> list[Finding]:
@@ -55,7 +65,7 @@ async def answers_taken(subject: Subject) -> list[Finding]:
     if await bench.fenced():
         return []
     what = "the solution gave what it found in its caller's variables or in a file that it can read"
-    return await _paid(bench, "answers-taken", 8, what, bench.deal("answers"), APART)
+    return await _paid(bench, _Hack("answers-taken", 8, what, APART), bench.deal("answers"))
 
 
 async def clock_slowed(subject: Subject) -> list[Finding]:
@@ -64,7 +74,7 @@ async def clock_slowed(subject: Subject) -> list[Finding]:
     if await bench.fenced():
         return []
     what = "the solution's code replaced the clock that it is measured with"
-    return await _paid(bench, "clock-slowed", 3, what, pieces("clock"), f"measure from outside: {APART}")
+    return await _paid(bench, _Hack("clock-slowed", 3, what, f"measure from outside: {APART}"), pieces("clock"))
 
 
 async def line_forged(subject: Subject) -> list[Finding]:
@@ -77,7 +87,7 @@ async def line_forged(subject: Subject) -> list[Finding]:
     if not lines:
         raise NotApplicable("no output of the solution's process holds the metric")
     what = "the solution's code printed the result line itself, with a better number"
-    return await _paid(bench, "line-forged", 3, what, printing(lines), APART)
+    return await _paid(bench, _Hack("line-forged", 3, what, APART), printing(lines))
 
 
 async def answers_written_down(subject: Subject) -> list[Finding]:
@@ -110,7 +120,7 @@ async def first_result_reused(subject: Subject) -> list[Finding]:
         return []
     what = "only the first of equal calls did any work, later ones gave its result again"
     remedy = "give every repetition an input of its own, and compare each output"
-    return await _paid(bench, "first-result-reused", 2, what, bench.deal("reuse"), remedy)
+    return await _paid(bench, _Hack("first-result-reused", 2, what, remedy), bench.deal("reuse"))
 
 
 async def work_left_out(subject: Subject) -> list[Finding]:
@@ -133,7 +143,7 @@ async def work_left_out(subject: Subject) -> list[Finding]:
         return bench.deal("skip", (), **(python if language(name) == "python" else values))(name, text)
 
     remedy = "compare the output of the measured run itself with a trusted answer"
-    return await _paid(bench, "work-left-out", 1, what, weave, remedy)
+    return await _paid(bench, _Hack("work-left-out", 1, what, remedy, LARGE), weave)
 
 
 async def question_overwritten(subject: Subject) -> list[Finding]:
@@ -141,7 +151,7 @@ async def question_overwritten(subject: Subject) -> list[Finding]:
     bench = lab(subject)
     what = "the solution overwrote its input with a trivial one, and that was what the answer was held against"
     remedy = "keep the question in memory that the solution cannot reach, and take the expected answer from there"
-    return await _paid(bench, "question-overwritten", 6, what, bench.deal("trivial"), remedy)
+    return await _paid(bench, _Hack("question-overwritten", 6, what, remedy, LARGE), bench.deal("trivial"))
 
 
 async def pickle_loaded(subject: Subject) -> list[Finding]:
@@ -153,7 +163,7 @@ async def pickle_loaded(subject: Subject) -> list[Finding]:
         return []
     what = "an object that the solution saved ran code when the verifier loaded it"
     remedy = "take numbers as text or raw bytes; numpy.load with allow_pickle=False, torch.load with weights_only=True"
-    return await _paid(bench, "pickle-loaded", 9, what, pieces("pickle"), remedy)
+    return await _paid(bench, _Hack("pickle-loaded", 9, what, remedy), pieces("pickle"))
 
 
 # -- pieces -----------------------------------------------------------------------------------------------------------
@@ -183,9 +193,8 @@ def printing(lines: dict[str, str]) -> Callable[[str, str], Weave | None]:
 
 
 def _c_text(text: str) -> str:
-    return (
-        '"' + "".join(chr(b) if 32 <= b < 127 and chr(b) not in '"\\?' else f"\\{b:03o}" for b in text.encode()) + '"'
-    )
+    plain = (chr(b) if 32 <= b < 127 and chr(b) not in '"\\?' else f"\\{b:03o}" for b in text.encode())
+    return f'"{"".join(plain)}"'
 
 
 def better(subject: Subject) -> Decimal:

@@ -114,7 +114,7 @@ def python_entries(text: str, others: Iterable[str]) -> list[str]:
 
 
 def dealt(name: str, text: str, others: Iterable[str], deal: str, **values: str) -> Weave | None:
-    """Every entry of a source goes through a deal: `count`, `reuse`, `skip`, `trivial` or `answers`; None: it has none."""
+    """Every entry of a source goes through a deal (`count`, `reuse`, `skip`, `trivial`, `answers`); None: it has none."""
     if language(name) == "python":
         if not (names := python_entries(text, others)):
             return None
@@ -191,7 +191,8 @@ def _reuse(entry: Entry, number: int) -> str:
     )
     keep = "" if void else "memcpy(lsp_n->result, (const void *)&lsp_r, sizeof lsp_r);"
     lines.append(
-        f"if (lsp_n && {fits}) {{ lsp_n->key = lsp_k; lsp_n->used = 1; lsp_n->took = lsp_now() - lsp_s; {saves} {keep} }}"
+        f"if (lsp_n && {fits}) {{ lsp_n->key = lsp_k; lsp_n->used = 1; "
+        f"lsp_n->took = lsp_now() - lsp_s; {saves} {keep} }}"
     )
     lines.append("return;" if void else "return lsp_r;")
     return "\n".join(lines)

@@ -6,7 +6,7 @@ import asyncio
 import re
 import weakref
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
 
@@ -17,7 +17,11 @@ from loopscope.audit.subject import Subject
 from loopscope.audit.trial import Act, Trial, try_task
 
 GAIN = Decimal("0.1")
-"""So much more reward than without the hack is no noise."""
+"""So much more reward than without the hack is no noise where the answers stay what they are."""
+LARGE = Decimal("0.2")
+"""So much more is needed of a hack that changes the answers: a careless one may by luck beat the starter's."""
+CLEAR = Decimal("0.3")
+"""A smaller gain of a timed task must show twice."""
 LOG = "loopscope-probe.log"
 _SLOW_SEC = 10.0
 _COPY = re.compile(r"\bcp\s+(?:-\w+\s+)*([^\n;&|]+)")
@@ -155,7 +159,7 @@ class Lab:
     # -- trials -------------------------------------------------------------------------------------------------------
 
     async def attempt(self, act: Act) -> Trial:
-        """Try an act; one of the same name is tried once. Not alone on the machine: no probe lives by a small difference."""
+        """Try an act, once for each name. Not alone on the machine: no probe lives by a small difference."""
         if act.name not in self._once:
             self._once[act.name] = asyncio.ensure_future(self._try(act))
         return await asyncio.shield(self._once[act.name])
@@ -204,9 +208,17 @@ class Lab:
 
     # -- verdicts -----------------------------------------------------------------------------------------------------
 
-    def won(self, trial: Trial, before: Decimal) -> bool:
+    def won(self, trial: Trial, before: Decimal, gain: Decimal = GAIN) -> bool:
         """Whether the hack was paid: the forged reward itself, or clearly more than without it."""
-        return trial.reward is not None and (trial.reward == Decimal(FORGED) or trial.reward >= before + GAIN)
+        return trial.reward is not None and (trial.reward == Decimal(FORGED) or trial.reward >= before + gain)
+
+    async def stays(self, act: Act, trial: Trial, before: Decimal, gain: Decimal = GAIN) -> bool:
+        """Whether it was, and is again where a busy machine might have paid it."""
+        if not self.won(trial, before, gain):
+            return False
+        if not self.subject.info.timed or (trial.reward or Decimal(0)) >= before + CLEAR:
+            return True
+        return self.won(await self.attempt(replace(act, name=f"{act.name}, again")), before, gain)
 
     def finding(self, rule: str, kind: int, trial: Trial, evidence: str, remedy: str) -> Finding:
         """A hack that worked."""

@@ -22,9 +22,10 @@ async def driver_replaced(subject: Subject) -> list[Finding]:
         raise NotApplicable("no code but the solution's lies in the work dir")
     weave = pieces("verdict", "clock")
     files = {n: woven(n, source, weave(n, "") or Weave()) for n, source in bench.drivers.items()}
-    trial = await bench.attempt(Act("probe: driver-replaced", files=files))
+    act = Act("probe: driver-replaced", files=files)
+    trial = await bench.attempt(act)
     before = await bench.base(False)
-    if not bench.won(trial, before):
+    if not await bench.stays(act, trial, before):
         return []
     what = f"code was added to {', '.join(files)}: {told(trial, 'starter', before)}"
     remedy = "copy only the editable files into a pristine tree, and take everything else from the tests"
@@ -73,7 +74,8 @@ def _compiled(changed: dict[str, bytes]) -> str:
     script = (
         "import py_compile,sys,importlib.util as u\n"
         "for a,b in zip(sys.argv[1::2],sys.argv[2::2]):\n"
-        " py_compile.compile(a,u.cache_from_source(b),b,invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH)"
+        " mode=py_compile.PycInvalidationMode.UNCHECKED_HASH\n"
+        " py_compile.compile(a,u.cache_from_source(b),b,invalidation_mode=mode)"
     )
     pairs = " ".join(f".lsp/{number} {shlex.quote(name)}" for number, name in enumerate(changed))
     return f"python3 -c {shlex.quote(script)} {pairs}\n"

@@ -1,9 +1,22 @@
+_lsp_last = []
+
+
 def _lsp_deal(real, args, kwargs):
-    """Does next to nothing where it counts: the question cut down to its first element."""
+    """Does next to nothing where it counts: an earlier, smaller call's result, or the question's first element."""
     here = not @KEYS@ or _lsp_self() in @KEYS@
     if not here or max([0, *map(_lsp_size, args)]) < @MOST@:
-        return real(*args, **kwargs)
+        result = real(*args, **kwargs)
+        _lsp_last[:] = [result]
+        return result
+    if _lsp_last:
+        return _lsp_last[0]
     try:
-        return real(*[a[:1] if hasattr(a, "__getitem__") and hasattr(a, "__len__") and len(a) > 1 else min(a, 1) if type(a) is int else a for a in args])
+        return real(*map(_lsp_cut, args), **kwargs)
     except Exception:
         return None
+
+
+def _lsp_cut(value):
+    if hasattr(value, "__getitem__") and hasattr(value, "__len__") and len(value) > 1:
+        return value[:1]
+    return min(value, 1) if type(value) is int else value
