@@ -52,11 +52,15 @@ def tasks_add(
     from loopscope.audit.here import Here
     from loopscope.records import write_model
     from loopscope.records.durable import publish_new
+    from loopscope.sandbox.errors import SandboxError
     from loopscope.tasks.intake import RECORD, Intake, Naming, State, opened, take
 
     if source is None:
         collection, source = _called(collection), collection
-    here = Here(_kwargs(tools or [], packages or []))
+    try:
+        here = Here(_kwargs(tools or [], packages or []))
+    except SandboxError as error:
+        raise typer.BadParameter(str(error)) from None
     library = (into or Path(collection)).expanduser().absolute()
     library.parent.mkdir(parents=True, exist_ok=True)
     bars = Bars()
