@@ -10,6 +10,7 @@ from made_study import MadeStudy
 from loopscope.analysis.build import analyze
 from loopscope.analysis.explain.number import explain_number
 from loopscope.analysis.intervals.samples import MEASURES
+from loopscope.cli.explained_number import number_text
 from loopscope.measures.uncertainty.interval import UNIT, Moments, score_interval
 from loopscope.records import RecordError
 
@@ -57,6 +58,41 @@ def test_every_number_of_the_tables_is_explained_by_the_same_value(made):
                 assert told.n_runs == 0 and told.guard
 
 
+def test_the_mean_over_all_agents_is_explained_by_the_runs_of_all(made):
+    for measure in ("c1", "c2", "c3"):
+        for category in ("toy", "puzzle"):
+            for reading in ("random tasks", "fixed tasks"):
+                told = explain_number(made.path, measure, "all agents", category, reading)
+                assert (told.agent, told.warnings) == ("all agents", ())
+                known = [task.value for task in told.tasks if task.value is not None]
+                assert told.value is None or told.value == pytest.approx(mean(known))
+    toy = explain_number(made.path, "c1", "all agents", "puzzle")
+    assert {run.run_id for task in toy.tasks for run in task.runs} == {"v__a__s1", "v__b__s1"}
+    assert toy.value_formula.startswith("mean over agents")
+    with pytest.raises(RecordError, match="no number has the category 'overall'; there are puzzle, toy"):
+        explain_number(made.path, "c1", "all agents")
+
+
+def test_an_average_over_common_tasks_is_explained_by_their_runs_alone(made):
+    for measure, value in (("common_avg", 0.2), ("common_best", 0.2)):
+        told = explain_number(made.path, measure, "a")
+        assert (told.value, told.warnings) == (pytest.approx(value), ())
+        assert [task.task for task in told.tasks] == ["v"]
+        assert told.value_formula.endswith("over the tasks that all agents with a score have one on")
+    assert explain_number(made.path, "avg_at_k", "a").value != pytest.approx(0.2)
+
+
+def test_what_missing_scores_leave_open_is_told_with_the_places(made):
+    told = explain_number(made.path, "avg_at_k", "a", "toy")
+    assert told.missing_low is not None and told.outer_low is not None and told.outer_high is not None
+    assert told.outer_low <= told.missing_low < told.value < told.missing_high <= told.outer_high
+    assert (told.best_place, told.worst_place) == (None, None), "one agent alone has no place"
+    text = number_text(told, 100).plain
+    assert "with the missing scores: 0.25 if all are 0, 0.5 if 1; from the lower end of the one's interval" in text
+    fixed = explain_number(made.path, "avg_at_k", "a", "overall", "fixed tasks")
+    assert fixed.best_place is None or fixed.best_place <= (fixed.worst_place or 0)
+
+
 def test_what_is_not_there_is_named_with_what_is(made):
     with pytest.raises(
         RecordError, match=r"no number has the measure 'zz'; there are agent_sec, avg_at_k, .* and \d\d more$"
@@ -66,7 +102,7 @@ def test_what_is_not_there_is_named_with_what_is(made):
         explain_number(made.path, "c4", "a")
     with pytest.raises(RecordError, match=r"has 2 agents; name one of them: a, b$"):
         explain_number(made.path, "c1")
-    with pytest.raises(RecordError, match="no number has the agent 'z'; there are a, b"):
+    with pytest.raises(RecordError, match="no number has the agent 'z'; there are a, all agents, b"):
         explain_number(made.path, "c1", "z")
     with pytest.raises(RecordError, match="no number has the category 'games'; there are overall, puzzle, toy"):
         explain_number(made.path, "c1", "a", "games")

@@ -114,7 +114,7 @@ def test_too_few_tasks_for_any_result_are_named_as_the_reason(tmp_path: Path) ->
 def test_a_difference_that_missing_scores_could_reverse_is_none_that_was_found(tmp_path: Path) -> None:
     study = built(tmp_path, Study(agents=("search", "oracle"), tasks=TWO, seeds=(1, 2), finding="higher", sure=True))
     assert "Yes." in first_page(study)
-    change(study, "comparisons", missing_low=pl.lit(-0.2), missing_high=pl.lit(0.3))
+    change(study, "comparisons", missing_low=pl.lit(-0.2), missing_high=pl.lit(0.3), reversible=pl.lit(value=True))
     text = first_page(study)
     assert "Yes." not in text and text.count("1–2") >= 2, "no place that missing scores can undo"
     assert "0 of 1 pair can be told apart, and 1 more only as far as scores are there" in text
@@ -152,11 +152,11 @@ def test_missing_scores_are_bounded_and_not_filled_in(tmp_path: Path) -> None:
         for r in StudyInputs(study).intervals.values()
         if (r.agent, r.category, r.measure, r.reading) == ("oracle", "overall", "avg_at_k", "random tasks")
     ]
-    known = part(first_page(study), "If the missing scores were known", "By category")
-    assert f"{row.value:.3f}{row.missing_low:.3f} to {row.missing_high:.3f}" in known
+    known = part(first_page(study), "If what is missing were known", "By category")
+    assert f"{row.value:.3f}, {row.missing_low:.3f} to {row.missing_high:.3f}" in known
     assert "search" not in known
     whole = built(tmp_path / "whole", Study(tasks=TWO[:1], seeds=(1,), agents=("oracle", "nop")))
-    assert "If the missing scores were known" not in first_page(whole)
+    assert "If what is missing were known" not in first_page(whole)
 
 
 def test_the_split_of_the_noise_says_what_nothing_tells(tmp_path: Path) -> None:
@@ -178,11 +178,33 @@ def test_places_are_shares_of_resamples(tmp_path: Path) -> None:
 
 def test_the_order_is_held_against_that_of_a_part(tmp_path: Path) -> None:
     study = built(tmp_path, Study(tasks=TWO, seeds=(1, 2)))
-    order = part(first_page(study), "Would the order stand", "What is noise?")
-    assert "avg@21 of 2 seeds (1,000 draws)75 %30 %0.50, \u22120.25 at the lower 5 %" in order
-    assert "best@2without System optimizationyesno\u2014" in order
+    order = part(first_page(study), "Would the order stand", "Do harnesses")
+    assert "avg@21 of 2 seeds75 %30 %0.50, [\u22120.25, 1.00]3 agents, 2 tasks, 1,000 draws" in order
+    assert "best@2without System optimizationyesno\u2014" in order and "3 agents, 2 tasks" in order
     change(study, "stability", what=pl.lit(HOSTILE))
-    assert "<b>x</b>\u27e8U+202E\u27e9\u27e8ESC\u27e9[31m (1,000 draws)" in first_page(study)
+    assert "<b>x</b>\u27e8U+202E\u27e9\u27e8ESC\u27e9[31m75 %" in first_page(study)
+
+
+def test_harnesses_with_the_same_models_are_held_against_each_other(tmp_path: Path) -> None:
+    study = built(tmp_path, Study(tasks=TWO, seeds=(1, 2)))
+    agreement = part(first_page(study), "Do harnesses with the same models agree?", "What is noise?")
+    named = "one 1.0 against other 2.0"
+    assert f"models by avg@2{named}40 %40 %\u22121.00, [\u22121.00, 1.00]2 models, 2 tasks, 1,000 draws" in agreement
+    assert f"tasks by avg@2{named}\u2014\u20140.80, [0.60, 1.00]2 tasks, 2 tasks, 1,000 draws" in agreement
+    change(study, "stability", ordered=pl.lit("agents"))
+    assert "Do harnesses with the same models agree?" not in first_page(study)
+
+
+def test_c2_that_was_not_all_seen_has_its_ends_and_its_places(tmp_path: Path) -> None:
+    study = built(tmp_path, Study(tasks=TWO, seeds=(1, 2)))
+    assert "If what is missing were known" not in first_page(study)
+    of_c2 = (pl.col("measure") == "c2") & (pl.col("agent") == "search")
+    ends = {"missing_low": 0.111, "missing_high": 0.888, "outer_low": 0.04, "outer_high": 0.96}
+    change(study, "intervals", **{n: pl.when(of_c2).then(v).otherwise(pl.col(n)) for n, v in ends.items()})
+    change(study, "rankings", measure=pl.lit("c2"), best_place=pl.lit(1), worst_place=pl.lit(3))
+    known = part(first_page(study), "If what is missing were known", "By category")
+    assert ", 0.111 to 0.888, interval [0.04, 0.96], place 1\u20133" in known
+    assert "oracle" not in known
 
 
 def test_hostile_names_stay_text_in_every_new_place(tmp_path: Path) -> None:

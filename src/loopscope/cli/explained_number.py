@@ -10,7 +10,7 @@ from loopscope.analysis.explain.number_model import DifferenceTold, NumberTold, 
 from loopscope.cli.explained_lines import Page
 from loopscope.cli.shown import MISSING
 from loopscope.cli.tables import counted
-from loopscope.models.standing import spelled_interval
+from loopscope.models.standing import C2, spelled_interval, spelled_range
 
 _SCORES = ("avg_at_k", "best_at_k")
 _OFFICIAL = "official"
@@ -37,7 +37,10 @@ def difference_text(told: DifferenceTold, width: int) -> Text:
     page.line(told.verdict)
     page.line(f"{counted(told.n_tasks, 'common task')}: {told.wins} won, {told.losses} lost, {told.ties} tied")
     if told.missing_low is not None and told.missing_high is not None:
-        page.line(f"with the missing scores between {_spelled(told.missing_low)} and {_spelled(told.missing_high)}")
+        open_ = "whatever was not seen" if told.measure == C2 else "with the missing scores"
+        ends = f"between {_spelled(told.missing_low)} and {_spelled(told.missing_high)}"
+        turns = "; that could reverse what was found" if told.reversible else ""
+        page.line(f"{open_} {ends}{_outer(told)}{turns}")
     _notes(page, told.guard)
     page.head("test")
     if told.p is None:
@@ -66,9 +69,13 @@ def _head(page: Page, told: NumberTold) -> None:
     without = f"; {counted(told.n_missing, 'rollout')} without one, left out" if told.n_missing else ""
     page.line(f"made of {counted(told.n_tasks, 'task')} and {counted(told.n_runs, 'run')} with a value{without}")
     if told.missing_low is not None and told.missing_high is not None:
-        page.line(
-            f"with the missing scores: {_spelled(told.missing_low)} if all are 0, {_spelled(told.missing_high)} if 1"
-        )
+        low, high = _spelled(told.missing_low), _spelled(told.missing_high)
+        of_scores = f"with the missing scores: {low} if all are 0, {high} if 1"
+        words = f"whatever was not seen: between {low} and {high}" if told.measure == C2 else of_scores
+        page.line(f"{words}{_outer(told)}")
+    if told.best_place is not None and told.worst_place is not None:
+        whatever = "" if told.missing_low is None else ", whatever is missing"
+        page.line(f"place {spelled_range(told.best_place, told.worst_place)} by the numbers as they are{whatever}")
     _notes(page, told.guard)
 
 
@@ -104,6 +111,17 @@ def _run(told: RunOfNumber, *, of_score: bool) -> str:
     """`0.5 toy__a__s1`; a score that no verifier gave says from where it is."""
     other = of_score and told.source not in (None, _OFFICIAL) and told.value is not None
     return f"{_spelled(told.value)} {told.run_id}" + (f" ({told.source})" if other else "")
+
+
+def _outer(told: NumberTold | DifferenceTold) -> str:
+    """The outer ends of the intervals of both ends."""
+    if told.outer_low is None or told.outer_high is None:
+        return ""
+    return f"; from the lower end of the one's interval to the upper of the other's: {_reach(told)}"
+
+
+def _reach(told: NumberTold | DifferenceTold) -> str:
+    return spelled_interval(told.outer_low, told.outer_high, _spelled)
 
 
 def _ends(told: NumberTold | DifferenceTold) -> str:

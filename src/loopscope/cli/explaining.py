@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -56,8 +56,19 @@ def explain(
             show_default=False,
         ),
     ] = None,
+    order: Annotated[
+        str | None,
+        typer.Option(
+            "--order",
+            help="Instead of a run: the order of the agents by avg_at_k, best_at_k or c2, and whether it would stand.",
+            show_default=False,
+        ),
+    ] = None,
     agent: Annotated[
-        str | None, typer.Option("--agent", help="Of --number: whose.", show_default="the only agent")
+        str | None,
+        typer.Option(
+            "--agent", help="Of --number: whose; `all agents`: the mean of all.", show_default="the only agent"
+        ),
     ] = None,
     against: Annotated[
         str | None,
@@ -78,25 +89,43 @@ def explain(
 ) -> None:
     """Print step by step how the numbers of a run came about, with the messages of the transcript.
 
-    With --number: how one number of the study and its interval came about, with the runs behind it.
+    With --number: how one number of the study and its interval came about, with the runs behind it. With --order: how
+    sure the order of its agents is.
     """
     from loopscope.models.tables import OVERALL
 
     of_number = {"--agent": agent, "--against": against, "--category": category, "--reading": reading}
     of_run = {"RUN": run, "--measure": measure, "--checkpoint": checkpoint}
-    for name, value in (of_number if number is None else of_run).items():
-        if value:
-            raise typer.BadParameter(f"{name} does not go {'without' if number is None else 'with'} --number")
+    place = category or OVERALL, (reading or Reading.RANDOM_TASKS).replace("_", " ")
+    if order is not None:
+        _refuse({"--number": number, "--agent": agent, "--against": against, **of_run}, "with --order")
+        _order(study, order, place, json=json)
+        return
+    _refuse(of_number if number is None else of_run, f"{'without' if number is None else 'with'} --number")
     if number is None:
         _run(study, run, measure, checkpoint, json=json)
         return
-    place = category or OVERALL, (reading or Reading.RANDOM_TASKS).replace("_", " ")
     if against is None:
         _number(study, number, agent, place, json=json)
     elif agent is None:
         raise typer.BadParameter("--against needs --agent: whose number is held against that one's")
     else:
         _difference(study, number, (agent, against), place, json=json)
+
+
+def _refuse(options: Mapping[str, object], where: str) -> None:
+    """BadParameter for the first of these that was given."""
+    for name, value in options.items():
+        if value:
+            raise typer.BadParameter(f"{name} does not go {where}")
+
+
+def _order(study: Path, measure: str, place: tuple[str, str], *, json: bool) -> None:
+    from loopscope.analysis.explain.order import explain_order
+    from loopscope.cli.explained_order import order_text
+
+    told = explain_order(study, measure, *place)
+    print_json(told) if json else out.print(order_text(told, out.width), soft_wrap=True)
 
 
 def _run(study: Path, run: str | None, measure: list[str] | None, checkpoint: str | None, *, json: bool) -> None:

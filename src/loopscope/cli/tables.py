@@ -48,7 +48,7 @@ def print_outcome(analysis: Analysis) -> None:
     out.print(leaderboard(analysis))
     if common := common_table(analysis):
         out.print(common)
-    for line in pair_lines(analysis):
+    for line in (*pair_lines(analysis), *order_lines(analysis)):
         out.print(line)
     out.print(process_table(analysis))
 
@@ -164,6 +164,18 @@ def pair_lines(analysis: Analysis) -> list[str]:
         lines.append(f"p is corrected for {max(row.family for row in shown.pairs)} comparisons (Holm)")
     these = just_these(shown.just_these, f"avg@{shown.k}", most=_PAIRS_SHOWN)
     return [*lines, _label(these)] if these else lines
+
+
+def order_lines(analysis: Analysis) -> list[str]:
+    """Whether the order by avg@k would stand with half of the tasks, and whether harnesses agree, in a line each."""
+    from loopscope.cli.explained_order import against_words
+    from loopscope.models.interval_rows import StabilityRow
+
+    rows = [StabilityRow(**row) for row in analysis.frames["stability"].to_dicts() if row["measure"] == "avg_at_k"]
+    half = [row for row in rows if row.ordered == "agents" and row.what.endswith("of the tasks")]
+    shown = [*half, *(row for row in rows if row.ordered == "models")]
+    lines = [f"order: {_label(against_words(row))}" for row in shown[:_PAIRS_SHOWN]]
+    return [*lines, "more of the order: `loopscope explain STUDY --order avg_at_k`"] if lines else []
 
 
 def _pair_lines(shown: Shown) -> list[str]:

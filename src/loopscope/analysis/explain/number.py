@@ -12,6 +12,7 @@ import polars as pl
 
 from loopscope.analysis.explain.finding import analysed
 from loopscope.analysis.explain.number_model import NumberTold, RunOfNumber, TaskOfNumber
+from loopscope.analysis.intervals.further import over_agents
 from loopscope.analysis.intervals.samples import BEST_AT_K, OUTCOMES, sample_of, task_numbers
 from loopscope.analysis.quantities import DIAGNOSTICS, PROCESS, RESOURCES, Amount, number
 from loopscope.measures.uncertainty.clustered import seed_moments, strata, task_moments
@@ -27,6 +28,12 @@ _VALUES = {
     "best_at_k": "mean over tasks of the best of the task's scored runs",
 }
 _VALUE = "mean over tasks of the mean over the task's runs that have a value"
+_COMMON = {COMMON_AVG: "avg_at_k", COMMON_BEST: "best_at_k"}
+_ON_COMMON = ", over the tasks that all agents with a score have one on"
+_OF_ALL = (
+    "mean over agents of each one's mean over tasks of the mean over the task's runs that have a value; a task's "
+    "number below is what it adds to that, so that their mean is the value"
+)
 _ERRORS = {
     "random tasks": "se^2 = sum over families c of (n_c/n)^2 s_c^2/n_c, s_c^2 the variance of the tasks' values in c",
     "fixed tasks": "se^2 = sum over tasks of the variance of the task's value over seeds / n^2",
@@ -51,14 +58,14 @@ _NEAR = 5
 def explain_number(
     directory: Path, measure: str, agent: str | None = None, category: str = OVERALL, reading: str = "random tasks"
 ) -> NumberTold:
-    """How a number of `outcome`, `process`, `diagnostics` or `resources` and its interval came about.
+    """How a number of `outcome`, `process`, `process_by_category`, `diagnostics` or `resources` came about.
 
     The interval is that of the study's tables; the runs behind it are measured anew, as `explain_run` does.
 
     Args:
         directory: the study.
         measure: as in the table `intervals`.
-        agent: its label. None: the only one.
+        agent: its label, or `all agents`. None: the only one.
         category: a family of tasks, or `overall`.
         reading: `random tasks` or `fixed tasks`.
 
@@ -68,16 +75,40 @@ def explain_number(
     store = StudyStore.open(directory)
     wanted = {"measure": measure, "agent": agent, "category": category, "reading": reading}
     row = rows_of(store, "intervals", wanted).to_dicts()[0]
-    names = runs_of(store, (row["agent"],), category)
-    values = {r["run_id"]: value_of(store, r["run_id"], measure) for r in names}
-    numbers, tasks = _tasks(names, values, measure)
+    made_by = _COMMON.get(measure, measure)
+    names = runs_of(store, None if row["agent"] == EVERYONE else (row["agent"],), category)
+    if measure in _COMMON:
+        common = _common_tasks(runs_of(store, None, category))
+        names = [r for r in names if r["task"] in common]
+    values = {r["run_id"]: value_of(store, r["run_id"], made_by) for r in names}
+    numbers, tasks = _of_everyone(names, values, row) if row["agent"] == EVERYONE else _tasks(names, values, made_by)
+    formula = _OF_ALL if row["agent"] == EVERYONE else _VALUES.get(made_by, _VALUE)
     return NumberTold(
         **{name: row[name] for name in NumberTold.model_fields.keys() & row.keys()},
         **made_of(numbers, reading, row["method"], row["level"]),
-        value_formula=_VALUES.get(measure, _VALUE),
+        **_places(store, row),
+        value_formula=formula + (_ON_COMMON if measure in _COMMON else ""),
         tasks=tasks,
         warnings=stale(store, row["value"], numbers),
     )
+
+
+def _common_tasks(runs: Sequence[Mapping[str, Any]]) -> set[str]:
+    """The tasks on which every agent with a final score has one."""
+    scored: dict[str, set[str]] = {}
+    for row in runs:
+        if row["final_score"] is not None:
+            scored.setdefault(row["agent"], set()).add(row["task"])
+    return set.intersection(*scored.values()) if scored else set()
+
+
+def _places(store: StudyStore, row: Mapping[str, Any]) -> dict[str, int | None]:
+    """Best and worst place that the number can have; None, both, where `rankings` does not tell it."""
+    found = table_of(store, "rankings")
+    for name in ("measure", "agent", "category", "reading"):
+        found = found.filter(pl.col(name) == row[name])
+    told: dict[str, Any] = next(iter(found.to_dicts()), {})
+    return {name: told.get(name) for name in ("best_place", "worst_place")}
 
 
 def table_of(store: StudyStore, name: str) -> pl.DataFrame:
@@ -95,8 +126,8 @@ def table_of(store: StudyStore, name: str) -> pl.DataFrame:
 def rows_of(store: StudyStore, table: str, wanted: Mapping[str, str | None]) -> pl.DataFrame:
     """The rows of a table with these values; an error says what there is instead of the first that is not there."""
     found = table_of(store, table)
-    if table == "intervals":  # what stands for several agents, or for some of the tasks, has its parts in other rows
-        found = found.filter((pl.col("agent") != EVERYONE) & ~pl.col("measure").is_in([COMMON_AVG, COMMON_BEST]))
+    if table == "intervals" and wanted.get("agent") is None:  # unless asked for, all of them are no agent
+        found = found.filter(pl.col("agent") != EVERYONE)
     for column, value in wanted.items():
         names = found[column].unique().sort().to_list()
         if value is None and len(names) != 1:
@@ -123,9 +154,11 @@ def some_of(names: Sequence[str]) -> str:
     return ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
 
 
-def runs_of(store: StudyStore, agents: Sequence[str], category: str) -> list[dict[str, Any]]:
-    """Rows of `runs`, by id."""
-    table = table_of(store, "runs").filter(pl.col("agent").is_in(agents)).sort("run_id")
+def runs_of(store: StudyStore, agents: Sequence[str] | None, category: str) -> list[dict[str, Any]]:
+    """Rows of `runs`, by id; None: of all agents."""
+    table = table_of(store, "runs").sort("run_id")
+    if agents is not None:
+        table = table.filter(pl.col("agent").is_in(agents))
     return [row for row in table.to_dicts() if category in (OVERALL, row["category"])]
 
 
@@ -165,6 +198,30 @@ def _tasks(
                 task=task, category=categories[task], value=known(value), seed_variance=known(variance), runs=runs
             )
         )
+    return numbers, tuple(told)
+
+
+def _of_everyone(
+    names: Sequence[Mapping[str, Any]], values: Mapping[str, Amount], row: Mapping[str, Any]
+) -> tuple[TaskNumbers | None, tuple[TaskOfNumber, ...]]:
+    """The same of the mean over all agents, each alike."""
+    categories = {r["task"]: r["category"] for r in names}
+    sample = sample_of(((r["agent"], r["task"], values[r["run_id"]]) for r in names), categories)
+    if sample is None:
+        return None, ()
+    numbers = over_agents(sample, row["category"], row["k"])
+    there = (~np.isnan(sample.averages.values)).any(axis=0)
+    shown = {t: i for i, t in enumerate(t for t, has in zip(sample.panel.tasks, there, strict=True) if has)}
+    told = [
+        TaskOfNumber(
+            task=task,
+            category=categories[task],
+            value=known(numbers.values[shown[task]]) if task in shown else None,
+            seed_variance=known(numbers.variances[shown[task]]) if task in shown else None,
+            runs=tuple(told_run(r, values[r["run_id"]]) for r in names if r["task"] == task),
+        )
+        for task in sample.panel.tasks
+    ]
     return numbers, tuple(told)
 
 

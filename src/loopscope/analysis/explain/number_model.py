@@ -34,10 +34,13 @@ class TaskOfNumber(Record):
 
 
 class NumberTold(Record):
-    """A number of `outcome`, `process`, `diagnostics` or `resources` with its interval, and what stands behind both."""
+    """A number of `outcome`, `process`, `process_by_category`, `diagnostics` or `resources` with its interval.
+
+    And what stands behind both.
+    """
 
     agent: str
-    """Label of the agent."""
+    """Label of the agent, or `all agents`."""
     category: str
     """The family, or `overall`."""
     measure: str
@@ -75,9 +78,17 @@ class NumberTold(Record):
     n_missing: int
     """Rollouts, planned or done, without one."""
     missing_low: float | None
-    """The value with every missing final score at 0."""
+    """The value with every missing final score at 0; of C2, with every run at its `c2_low`."""
     missing_high: float | None
-    """The value with every missing final score at 1."""
+    """The value with every missing final score at 1; of C2, with every run at its `c2_high`."""
+    outer_low: float | None
+    """Lower end of the interval of `missing_low`."""
+    outer_high: float | None
+    """Upper end of the interval of `missing_high`."""
+    best_place: int | None
+    """Best place among all agents that it can have, whatever is missing; None where `rankings` does not tell it."""
+    worst_place: int | None
+    """Worst place, likewise."""
     guard: str | None
     """What to know before it is believed."""
     tasks: tuple[TaskOfNumber, ...]
@@ -159,11 +170,17 @@ class DifferenceTold(Record):
     n_missing: int
     """Rollouts of either, planned or done, without a value."""
     missing_low: float | None
-    """The difference with the first's missing final scores at 0 and the second's at 1."""
+    """The difference with what the first lacks at its worst and what the second lacks at its best."""
     missing_high: float | None
     """The other way round."""
+    outer_low: float | None
+    """Lower end of the interval of `missing_low`."""
+    outer_high: float | None
+    """Upper end of the interval of `missing_high`."""
     finding: str
     """As in the table `comparisons`."""
+    reversible: bool
+    """It names a direction that what is missing could undo or turn."""
     verdict: str
     """The same in words."""
     guard: str | None

@@ -71,18 +71,18 @@ def everyone_rows(figures: Sequence[Figure], samples: Mapping[str, Sample], seed
     """Rows of a measure in a category over all agents, each of them alike."""
     for figure in figures:
         if (sample := samples.get(figure.measure)) is not None:
-            for found in intervals_of(figure, _over_agents(sample, figure), seed):
+            for found in intervals_of(figure, over_agents(sample, figure.category, figure.k), seed):
                 yield interval_row(figure, found)
 
 
-def _over_agents(sample: Sample, figure: Figure) -> TaskNumbers:
+def over_agents(sample: Sample, category: str, k: int) -> TaskNumbers:
     """What each task does to the mean over agents of each agent's mean over its own tasks.
 
     A task's number is the mean plus n times the sum over agents of (its value - the agent's mean) / (agents x the
     agent's tasks): where all agents have all tasks, the mean over agents of its values. Else it is the linear part of
     the mean (Cochran 1977, 6.3), about which the tasks differ. The agents are as they are; none stands for others.
     """
-    at = np.flatnonzero(np.array(sample.panel.categories) == figure.category)
+    at = np.flatnonzero(np.array(sample.panel.categories) == category)
     known = ~np.isnan(sample.averages.values[:, at])
     cells = np.ix_(known.any(axis=1), at[known.any(axis=0)])
     values, variances = sample.averages.values[cells], sample.averages.variances[cells]
@@ -97,8 +97,8 @@ def _over_agents(sample: Sample, figure: Figure) -> TaskNumbers:
         _summed(weight, variances, there),
         np.where(there, np.maximum(count - 1, 0), 0).sum(axis=0),
         count.sum(axis=0),
-        (figure.category,) * n,
-        figure.k,
+        (category,) * n,
+        k,
         0,
     )
 

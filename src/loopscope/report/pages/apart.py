@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from loopscope.models.interval_rows import ComparisonRow, Finding, RankingRow
 from loopscope.models.standing import (
+    C2,
     FIXED,
     RANDOM,
     REVERSIBLE,
@@ -33,7 +34,7 @@ from loopscope.report.inputs import StudyInputs
 from loopscope.report.pages.chart import Chart, chart
 from loopscope.report.pages.intervals import share
 from loopscope.report.pages.leaderboard import scored_agents
-from loopscope.report.pages.order import OrderLine, order_lines
+from loopscope.report.pages.order import OrderLine, harness_lines, order_lines
 from loopscope.report.text import one_line
 
 _DRAWN = 15
@@ -96,6 +97,7 @@ class Apart:
     places: Places | None
     no_places: str
     order: tuple[OrderLine, ...]
+    harnesses: tuple[OrderLine, ...]
     family: int
     tested: bool
     """Whether a p is shown."""
@@ -128,6 +130,7 @@ def apart(inputs: StudyInputs) -> Apart | None:
         places=places,
         no_places="" if places else "Resamples give no places: fewer than two agents have a spread to draw from.",
         order=order_lines(inputs),
+        harnesses=harness_lines(inputs),
         family=max(row.family for row in pairs),
         tested=any(_p(row) for row in pairs),
         figures=found,
@@ -241,7 +244,9 @@ def _line(row: ComparisonRow, what: str) -> PairLine:
     if row.difference is not None:
         cell = Cell(_signed(row.difference), span=_span(row), span_note=one_line(row.guard or "", 300))
         if possible := spelled_possible(row, share):
-            cell = Cell(cell.text, span=cell.span, span_note=cell.span_note, fixed=f"whatever is missing: {possible}")
+            words = "whatever was not seen" if row.measure == C2 else "whatever is missing"
+            outer = "" if row.outer_low is None else f", its interval {_outer(row)}"
+            cell = Cell(cell.text, span=cell.span, span_note=cell.span_note, fixed=f"{words}: {possible}{outer}")
     return PairLine(
         f"{_name(row.first, 40)} \u2212 {_name(row.second, 40)}",
         what,
@@ -251,6 +256,10 @@ def _line(row: ComparisonRow, what: str) -> PairLine:
         _words(row),
         one_line(row.guard or "", 300),
     )
+
+
+def _outer(row: ComparisonRow) -> str:
+    return spelled_interval(row.outer_low, row.outer_high, share)
 
 
 def _places(inputs: StudyInputs, agents: Sequence[str], *, too_few: bool) -> Places | None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from loopscope.models.interval_rows import NoiseDipRow, NoiseRow, NoiseSource
+from loopscope.models.interval_rows import IntervalRow, NoiseDipRow, NoiseRow, NoiseSource
+from loopscope.models.standing import spelled_interval, spelled_range
 from loopscope.models.tables import OVERALL
 from loopscope.report import format as fmt
 from loopscope.report.format import Cell
 from loopscope.report.inputs import StudyInputs
-from loopscope.report.pages.intervals import interval, possible, remark
+from loopscope.report.pages.intervals import interval, possible, remark, share
 from loopscope.report.pages.leaderboard import outcome_of
 from loopscope.report.text import one_line
 
@@ -29,13 +30,14 @@ class NoiseLine:
 
 @dataclass(frozen=True)
 class MissingLine:
-    """One agent some of whose scores are missing."""
+    """One agent some of whose scores are missing, or not all of whose checkpoints could be observed."""
 
     agent: str
     missing: str
-    avg: tuple[str, str]
-    """The number, and between what it must lie."""
-    best: tuple[str, str]
+    avg: Cell
+    """The number; between what it lies; the outer ends of its interval then, and which places it can have."""
+    best: Cell
+    c2: Cell
 
 
 @dataclass(frozen=True)
@@ -105,15 +107,34 @@ def _once(told: Iterable[tuple[str, str | None]], everyone: int) -> tuple[str, .
 
 def _missing(inputs: StudyInputs, agent: str) -> MissingLine | None:
     row = outcome_of(inputs.outcome, OVERALL).get(agent)
-    avg, best = (interval(inputs, agent, OVERALL, measure) for measure in ("avg_at_k", "best_at_k"))
-    bounds = possible(avg), possible(best)
-    if row is None or not any(bounds):
+    cells = [_open(inputs, agent, measure) for measure in ("avg_at_k", "best_at_k", "c2")]
+    if row is None or not any(cell.span for cell in cells):
         return None
-    planned = row.n_runs + row.n_missing
-    spelled = [f"{fmt.score(b[0])} to {fmt.score(b[1])}" if b else fmt.DASH for b in bounds]
-    return MissingLine(
-        one_line(agent, 60),
-        f"{row.n_missing} of {planned}",
-        (fmt.score(row.avg_at_k), spelled[0]),
-        (fmt.score(row.best_at_k), spelled[1]),
+    return MissingLine(one_line(agent, 60), f"{row.n_missing} of {row.n_runs + row.n_missing}", *cells)
+
+
+def _open(inputs: StudyInputs, agent: str, measure: str) -> Cell:
+    """A number with what it can be, whatever is missing; without a span where that is the number itself."""
+    row = interval(inputs, agent, OVERALL, measure)
+    bounds = possible(row)
+    if row is None or row.value is None:
+        return Cell(fmt.DASH, "no run has a value") if bounds is None else Cell(fmt.DASH, span=_between(bounds))
+    if bounds is None:
+        return Cell(fmt.score(row.value))
+    further = "" if row.outer_low is None else f"interval {spelled_interval(row.outer_low, row.outer_high, share)}"
+    return Cell(
+        fmt.score(row.value), span=_between(bounds), fixed=", ".join(filter(None, (further, _place(inputs, row))))
     )
+
+
+def _between(bounds: tuple[float, float]) -> str:
+    return f"{fmt.score(bounds[0])} to {fmt.score(bounds[1])}"
+
+
+def _place(inputs: StudyInputs, row: IntervalRow) -> str:
+    """`place 1-3`: which places among all agents the number can have; empty where that is not told."""
+    at = (row.agent, row.category, row.measure, row.reading)
+    for told in inputs.rankings:
+        if (told.agent, told.category, told.measure, told.reading) == at and told.best_place and told.worst_place:
+            return f"place {spelled_range(told.best_place, told.worst_place)}"
+    return ""
