@@ -41,6 +41,7 @@ def counts(told: Told) -> tuple[Step, ...]:
             note="" if spread is not None else "fewer than two official verifications gave a reward",
             table="runs",
         ),
+        _paired(told),
         *_beside(told),
         step(
             "best_step_score",
@@ -59,6 +60,18 @@ def counts(told: Told) -> tuple[Step, ...]:
             table="runs",
         ),
     )
+
+
+def _paired(told: Told) -> Step:
+    """The official final score with the starter and the reference as they were measured here."""
+    run = told.run
+    value = run.paired(run.final)
+    if run.pairing is None:
+        note = "the task is not calibrated"
+    else:
+        note = "" if value is not None else "no official verification gave a reward and its metric"
+    words = run.pairing.words if run.pairing else ""
+    return step("final_paired", value, words, note=note, table="runs")
 
 
 def _beside(told: Told) -> tuple[Step, ...]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import typer
 
+from loopscope.cli.tasks.adding import tasks_add
 from loopscope.cli.tasks.calibrating import tasks_calibrate
 from loopscope.cli.tasks.checking import tasks_check
-from loopscope.cli.tasks.adding import tasks_add
+from loopscope.cli.tasks.creating import tasks_new
 from loopscope.cli.tasks.listing import tasks_list
 
 tasks_app = typer.Typer(
@@ -16,3 +17,4 @@ tasks_app.command("add")(tasks_add)
 tasks_app.command("list")(tasks_list)
 tasks_app.command("calibrate")(tasks_calibrate)
 tasks_app.command("check")(tasks_check)
+tasks_app.command("new")(tasks_new)
