@@ -19,6 +19,7 @@ _PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,6})?", re.ASCII)
 _DIGITS = 50
 """Significant digits that are kept; no verifier measures so many."""
 _ROUND = Context(prec=_DIGITS)
+_ROUNDED_PLACES = 4
 _LARGEST = 300
 """Decimal exponent beyond which a number is no score (and no double)."""
 
@@ -48,11 +49,18 @@ def read_verdict(reward_json: bytes | None, reward_txt: bytes | None) -> Verdict
     if from_json.reward is None:
         reason = f"reward.json: {from_json.reason}; taken from reward.txt"
         return Verdict(VerificationStatus.OK, from_text.reward, from_json.metrics, reason)
-    if from_json.reward != from_text.reward:
+    if not _same(from_json.reward, from_text.reward):
         note = f"reward.txt says {from_text.reward}, reward.json {from_json.reward}; the JSON counts"
         reason = f"{from_json.reason}; {note}" if from_json.reason else note
         return Verdict(from_json.status, from_json.reward, from_json.metrics, reason)
     return from_json
+
+
+def _same(one: Decimal, other: Decimal) -> bool:
+    """Equal, or one is the other rounded to the places it has, at least four: text files often hold fewer digits."""
+    short = max(one, other, key=lambda number: number.as_tuple().exponent)
+    places = -int(short.as_tuple().exponent)
+    return one == other or (places >= _ROUNDED_PLACES and abs(one - other) <= Decimal(5).scaleb(-places - 1))
 
 
 def _from_text(data: bytes) -> Verdict:
