@@ -53,7 +53,20 @@ class Draft:
 
     def call(self) -> Call:
         """The call as it stands."""
-        return replace(self.asked, result=self.result, background=self.background)
+        asked = self.asked
+        return Call(  # as `replace` makes it, in a fifth of its time
+            index=asked.index,
+            thread=asked.thread,
+            id=asked.id,
+            tool=asked.tool,
+            kind=asked.kind,
+            arguments=asked.arguments,
+            command=asked.command,
+            path=asked.path,
+            result=self.result,
+            background=self.background,
+            time=asked.time,
+        )
 
 
 class Builder:

@@ -74,6 +74,13 @@ def test_heredocs_are_expanded_unless_quoted() -> None:
     assert not plain.redirects[-1].target.literal
 
 
+def test_what_is_blank_at_the_ends_of_texts_is_kept() -> None:
+    for mark in ("E", "'E'"):  # read by the parser, and without it
+        assert parse(f"cat >> f << {mark}\n\n  \n\tx\n\nE\nls").commands[0].stdin_text == "\n  \n\tx\n\n"
+    for word in ('" \n\n x\n"', '" \n\n x\n"; (true)'):
+        assert parse(f"python3 -c {word}").commands[0].arguments == ("-c", " \n\n x\n")
+
+
 def test_directories() -> None:
     commands = parse("cd /w/app && make; (cd sub; a); b | (cd x && c); cd -; d; cd $X; e", "/w").commands
     assert {command.program: command.cwd for command in commands if command.program != "cd"} == {

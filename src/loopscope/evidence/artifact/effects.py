@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 
 from loopscope.evidence.artifact.contents import Version, derived, known, unknown
 from loopscope.evidence.artifact.replaying import replay
@@ -17,9 +18,17 @@ from loopscope.models.value_types import value_type
 
 _COPIES = frozenset(["cp", "mv", "install", "rsync"])
 _FORMATTERS = {"gofmt": "-w", "rustfmt": "", "clang-format": "-i", "black": "", "goimports": "-w", "yapf": "-i"}
-_INTERPRETERS = ("python", "pypy", "perl", "ruby", "node")
 _INTERPRETER = re.compile(r"(?:python|pypy|perl|ruby|node)[\d.]*\Z")
 _PATCHED = re.compile(r"^\+\+\+ (?:b/)?(\S+)", re.MULTILINE)
+
+
+_PROGRAMS = frozenset([*_COPIES, *_FORMATTERS, "tee", "rm", "sed", "patch", "cargo", "go", "awk"])
+
+
+@lru_cache(maxsize=4096)
+def _acts(program: str) -> bool:
+    """Whether some command of a program changes files that are named in it."""
+    return program in _PROGRAMS or _INTERPRETER.match(program) is not None
 
 
 @value_type
@@ -43,6 +52,8 @@ def effects(command: SimpleCommand, shell: ShellCall, world: World) -> Iterator[
     program = command.program
     if command.redirects or program == "tee":
         yield from _redirections(command, shell, world)
+    if not _acts(program):
+        return
     if program in _COPIES:
         yield from _copies(command, shell, world)
     elif program == "rm":
@@ -59,7 +70,7 @@ def effects(command: SimpleCommand, shell: ShellCall, world: World) -> Iterator[
         yield from _formats(command, world, sorted(world.scope.files))
     elif program == "awk" and "inplace" in command.arguments:
         yield from _formats(command, world, command.arguments)
-    elif program.startswith(_INTERPRETERS) and _INTERPRETER.match(program):
+    elif program not in _PROGRAMS:
         yield from _scripts(command, shell, world)
 
 

@@ -13,7 +13,7 @@ from loopscope.evidence.shell.commands import SimpleCommand
 from loopscope.evidence.shell.reached import hangs_on, last_chain
 from loopscope.evidence.shell.rules import EvaluationRule, Role, names_of
 from loopscope.evidence.shell.tracebacks import broke_inside
-from loopscope.evidence.shell.values import NOTHING, Taken, ValueLines
+from loopscope.evidence.shell.values import NOTHING, Taken, ValueLines, Waiting
 from loopscope.evidence.shell.wrappers import PROFILERS
 from loopscope.models.value_types import value_type
 
@@ -132,12 +132,14 @@ def _of_call(
     lines = ValueLines(shell)
     found: list[EvaluationFinding] = []
     broken: SimpleCommand | None = None
-    for number, (command, rule) in enumerate(chosen):
+    waiting = Waiting([rule for _, rule in chosen])
+    for command, rule in chosen:
+        waiting.remove(rule)
         reason = _not_run(shell, command, failed, broken)
         if reason is not None:
             status, taken = EvaluationStatus.NOT_RUN, NOTHING
         else:
-            taken = lines.take(command, rule, [later for _, later in chosen[number + 1 :]])
+            taken = lines.take(command, rule, waiting)
             status, reason = _status(shell, command, rule, taken)
             if status is EvaluationStatus.NO_RESULT and (broke := broke_inside(shell, command, scope)):
                 status, reason = EvaluationStatus.FAILED, f"it broke in the solution: {broke}"
@@ -213,6 +215,8 @@ def _status(
 
 
 def _is_profiled(command: SimpleCommand) -> bool:
+    if not command.assignments and not command.wrappers:  # most
+        return False
     names = (name for name, value in command.assignments if value.text not in ("", "0"))
     return bool(PROFILERS.intersection(command.wrappers)) or any(_INSTRUMENTED.search(name) for name in names)
 

@@ -11,7 +11,7 @@ from tree_sitter import Language, Parser
 
 from loopscope.evidence.shell.commands import Script, Word
 from loopscope.evidence.shell.limits import Allowance
-from loopscope.evidence.shell.plain import plain_commands
+from loopscope.evidence.shell.plain import plain_commands, simple_commands
 from loopscope.evidence.shell.walk import Walk
 
 _MAX_NESTING = 6
@@ -69,7 +69,11 @@ def _parse(text: str, cwd: str | None, variables: dict[str, Word], depth: _Depth
     # What a script knows is copied for it.
     allowance.characters -= len(text) + len(variables)
     taken = text[:left]
-    readable = allowance.parsable(taken)
+    plain = plain_commands(taken)
+    if plain is not None and len(plain) <= allowance.commands and not any(command.starts for command in plain):
+        allowance.commands -= len(plain)
+        return Script(*simple_commands(plain, cwd), len(text) > left)
+    readable = allowance.parsable(taken) if plain is None else ""
     if readable is None:
         return Script((), None, True)
 
@@ -78,7 +82,6 @@ def _parse(text: str, cwd: str | None, variables: dict[str, Word], depth: _Depth
             return Script((), where, True)
         return _parse(script, where, known, _Depth(allowance, depth.scripts + 1, rounds))
 
-    plain = plain_commands(taken)
     source = taken.encode("utf-8", "replace") if plain is None else b""
     walk = Walk(source, cwd, variables, nested, allowance, depth.rounds)
     if plain is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from decimal import Decimal, InvalidOperation
 
 from loopscope.evidence.shell.calls import Output, ShellCall
@@ -46,6 +46,39 @@ class _Line:
         return self.output.text[self.begin : self.end]
 
 
+class Waiting:
+    """The rules of a call's evaluations that have not had their turn. Rules are few, evaluations may be many."""
+
+    def __init__(self, rules: Iterable[EvaluationRule]) -> None:
+        self._numbers: dict[int, int] = {}
+        self._rules: dict[int, EvaluationRule] = {}
+        for rule in rules:
+            self._numbers[id(rule)] = self._numbers.get(id(rule), 0) + 1
+            self._rules[id(rule)] = rule
+
+    def remove(self, rule: EvaluationRule) -> None:
+        """One evaluation by a rule has its turn now."""
+        self._numbers[id(rule)] -= 1
+        if not self._numbers[id(rule)]:
+            del self._numbers[id(rule)], self._rules[id(rule)]
+
+    def __bool__(self) -> bool:
+        return bool(self._numbers)
+
+    @property
+    def rules(self) -> Iterable[EvaluationRule]:
+        """Each rule once."""
+        return self._rules.values()
+
+    def only(self, rule: EvaluationRule) -> bool:
+        """Whether all of them are by one rule."""
+        return all(item is rule for item in self.rules)
+
+    def printed(self, rule: EvaluationRule, lines: Sequence[_Line]) -> int:
+        """How many of them may have printed one of some lines of a rule."""
+        return sum(number for at, number in self._numbers.items() if _wants(self._rules[at], rule, lines))
+
+
 class ValueLines:
     """The lines of one call's output that hold values. Each belongs to one evaluation, in the order of both."""
 
@@ -58,7 +91,7 @@ class ValueLines:
         self._read_by: dict[tuple[int, int], list[_Line]] = {}
         """By rule and number of the output."""
 
-    def take(self, command: SimpleCommand, rule: EvaluationRule, later: Sequence[EvaluationRule]) -> Taken:
+    def take(self, command: SimpleCommand, rule: EvaluationRule, later: Waiting) -> Taken:
         """What an evaluation printed. A loop may print often, another command once if others wait for lines.
 
         Args:
@@ -66,12 +99,14 @@ class ValueLines:
             rule: by which it is one.
             later: rules of those behind it in the call.
         """
-        lines = [line for line in self._of(rule) if line.place not in self._used]
-        waiting = _waiting(rule, later, lines)
+        lines = self._of(rule)
+        if self._used:
+            lines = [line for line in lines if line.place not in self._used]
+        waiting = later.printed(rule, lines)
         if waiting:
             count = max(len(lines) - waiting, 1) if command.loop else 1
             # A check's line is worth less than a score's, where there are not enough for both.
-            enough = len(lines) > waiting or rule.role is Role.SCORE or all(item is rule for item in later)
+            enough = len(lines) > waiting or rule.role is Role.SCORE or later.only(rule)
             lines = lines[: count if enough else 0]
         elif later and not command.loop:
             lines = self._before(lines, later)
@@ -98,14 +133,14 @@ class ValueLines:
         lines = [end] if end is not None else []
         return Taken(_values(lines), _index(lines), wrong)
 
-    def _before(self, lines: list[_Line], later: Sequence[EvaluationRule]) -> list[_Line]:
+    def _before(self, lines: list[_Line], later: Waiting) -> list[_Line]:
         """Lines that stand before what the next evaluation printed, which may show such values too."""
         if not lines:
             return lines
         first = lines[0]
         begins = [
             line.begin
-            for rule in {id(item): item for item in later}.values()
+            for rule in later.rules
             for line in self._of(rule)
             if line.output is first.output and line.begin > first.begin and line.place not in self._used
         ]
@@ -147,12 +182,15 @@ class ValueLines:
 
 
 def _lines(output: Output, rule: EvaluationRule) -> list[_Line]:
-    found = []
-    for match in find_all(rule.value, output.text) if rule.value is not None else ():
-        if match["value"] is not None:
-            begin = output.text.rfind("\n", 0, match.start("value")) + 1
-            end = output.text.find("\n", match.end("value"))
-            found.append(_Line(output, match["value"], begin, end if end >= 0 else len(output.text)))
+    found: list[_Line] = []
+    text = output.text
+    for match in find_all(rule.value, text) if rule.value is not None else ():
+        first, last = match.span("value")
+        if first >= 0:
+            end = text.find("\n", last)
+            found.append(
+                _Line(output, text[first:last], text.rfind("\n", 0, first) + 1, end if end >= 0 else len(text))
+            )
     return found
 
 
@@ -162,17 +200,6 @@ def _values(lines: Sequence[_Line]) -> tuple[str, ...]:
 
 def _index(lines: Sequence[_Line]) -> int | None:
     return lines[0].output.index if lines else None
-
-
-def _waiting(rule: EvaluationRule, later: Sequence[EvaluationRule], lines: Sequence[_Line]) -> int:
-    """How many of some evaluations may have printed one of some lines. Rules are few, evaluations may be many."""
-    if not later:
-        return 0
-    numbers: dict[int, int] = {}
-    for item in later:
-        numbers[id(item)] = numbers.get(id(item), 0) + 1
-    rules = {id(item): item for item in later}
-    return sum(number for at, number in numbers.items() if _wants(rules[at], rule, lines))
 
 
 def _wants(other: EvaluationRule, rule: EvaluationRule, lines: Sequence[_Line]) -> bool:

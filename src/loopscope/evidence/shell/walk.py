@@ -41,6 +41,7 @@ class Walk(CommandReader):
                 return
             draft = self._draft([literal(text) for text in command.words], command.text)
             draft.joined = command.joined
+            draft.assignments += command.assignments
             self._unwrap(draft)
             self._change_directory(draft)
             if command.joined == "|":

@@ -55,7 +55,8 @@ class WordReader:
             return Word(self.source(node)[1:-1])
         if kind == "string":
             if node.child_count == 3 and node.children[1].type == "string_content":
-                return Word(_unescape_string(self.source(node.children[1])))
+                # Not the child's own text, which leaves out what is blank at its ends.
+                return Word(_unescape_string(self.source(node)[1:-1]))
             return self._pieces(node, node.start_byte + 1, node.end_byte - 1, _unescape_string)
         if kind == "concatenation":
             parts = [self.word(child) for child in node.children]
@@ -74,7 +75,7 @@ class WordReader:
 
     def heredoc(self, start: Node | None, body: Node, strip_tabs: bool) -> Word:
         """The text of a heredoc. Unquoted ones are expanded."""
-        text = self.source(body)
+        text = self.between(self._begin(body), body.end_byte)
         if strip_tabs:
             text = re.sub(r"^\t+", "", text, flags=re.MULTILINE)
         delimiter = self.source(start) if start is not None else ""
@@ -84,6 +85,12 @@ class WordReader:
             if child.type == "command_substitution":
                 self._substitution(child)
         return self._expand_plain(text)
+
+    def _begin(self, body: Node) -> int:
+        """Where a heredoc begins: the tree leaves out what is blank before its first word."""
+        before = self._source[: body.start_byte]
+        line = before.find(b"\n", len(before.rstrip(b" \t\n")))
+        return line + 1 if line >= 0 else body.start_byte
 
     def _expand_plain(self, text: str) -> Word:
         literal = True
