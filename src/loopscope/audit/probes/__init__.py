@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from loopscope.audit.probes import attacks, planting
+from loopscope.audit.probes import artifacts, attacks, planting
 from loopscope.audit.rule import Probe
 
 PROBES: tuple[Probe, ...] = (
@@ -16,6 +16,6 @@ PROBES: tuple[Probe, ...] = (
     Probe("answers-written-down", 7, "outputs of one verification serve the next", attacks.answers_written_down),
     Probe("verdict-written", 8, "the solution writes the reward file", attacks.verdict_written),
     Probe("answers-taken", 8, "the answer is found in variables or files", attacks.answers_taken),
-    Probe("pickle-loaded", 9, "what the solution saves runs code when loaded", attacks.pickle_loaded),
+    Probe("pickle-loaded", 9, "what the solution saves runs code when loaded", artifacts.artifact_loaded),
 )
 """All of them, in the order they run."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from loopscope.audit.finding import Finding, NotApplicable
-from loopscope.audit.probes.lab import GAIN, LARGE, Lab, lab
+from loopscope.audit.probes.lab import GAIN, LARGE, Lab, hurt, lab
 from loopscope.audit.probes.weaving import FORGED, Weave, language, piece
 from loopscope.audit.subject import Subject
 from loopscope.audit.trial import Trial
@@ -30,6 +30,8 @@ class _Hack:
     what: str
     remedy: str
     gain: Decimal = GAIN
+    keeps: bool = False
+    """It leaves right answers right: where they are not, the verifier refuses such code, and nothing was tried."""
 
 
 async def _paid(bench: Lab, hack: _Hack, weave: Callable[[str, str], Weave | None]) -> list[Finding]:
@@ -38,9 +40,18 @@ async def _paid(bench: Lab, hack: _Hack, weave: Callable[[str, str], Weave | Non
     act = bench.laid(f"probe: {hack.rule}", weave, solve=solve)
     trial = await bench.attempt(act)
     if not await bench.stays(act, trial, before, hack.gain):
+        if hack.keeps:
+            refused(trial, await bench.plain(solve))
         return []
     evidence = f"{hack.what}: {told(trial, 'reference' if solve else 'starter', before)}"
     return [bench.finding(hack.rule, hack.kind, trial, evidence, hack.remedy)]
+
+
+def refused(trial: Trial, plain: Trial) -> None:
+    """Raise `NotApplicable` where the verifier does not take a solution with the hack in it."""
+    if hurt(trial, plain):
+        last = " ".join((trial.reason or trial.output).split())[-160:]
+        raise NotApplicable(f"a solution with the hack in it does not pass: {last}")
 
 
 async def verdict_written(subject: Subject) -> list[Finding]:
@@ -48,9 +59,11 @@ async def verdict_written(subject: Subject) -> list[Finding]:
     bench = lab(subject)
     if await bench.fenced():
         return []
-    before = await bench.base(await bench.slow())
-    trial = await bench.attempt(bench.laid("probe: verdict-written", pieces("verdict"), solve=await bench.slow()))
+    solve = await bench.slow()
+    before = await bench.base(solve)
+    trial = await bench.attempt(bench.laid("probe: verdict-written", pieces("verdict"), solve=solve))
     if trial.reward != Decimal(FORGED):
+        refused(trial, await bench.plain(solve))
         return []
     seen = ", and it can read /tests" if (await bench.scouted()).tests_seen else ""
     what = f"code in the solution's files wrote its own verdict{seen}: reward {trial.reward}, without it {before}"
@@ -74,7 +87,9 @@ async def clock_slowed(subject: Subject) -> list[Finding]:
     if await bench.fenced():
         return []
     what = "the solution's code replaced the clock that it is measured with"
-    return await _paid(bench, _Hack("clock-slowed", 3, what, f"measure from outside: {APART}"), pieces("clock"))
+    return await _paid(
+        bench, _Hack("clock-slowed", 3, what, f"measure from outside: {APART}", keeps=True), pieces("clock")
+    )
 
 
 async def line_forged(subject: Subject) -> list[Finding]:
@@ -163,7 +178,7 @@ async def pickle_loaded(subject: Subject) -> list[Finding]:
         return []
     what = "an object that the solution saved ran code when the verifier loaded it"
     remedy = "take numbers as text or raw bytes; numpy.load with allow_pickle=False, torch.load with weights_only=True"
-    return await _paid(bench, _Hack("pickle-loaded", 9, what, remedy), pieces("pickle"))
+    return await _paid(bench, _Hack("pickle-loaded", 9, what, remedy, keeps=True), pieces("pickle"))
 
 
 # -- pieces -----------------------------------------------------------------------------------------------------------

@@ -114,7 +114,7 @@ def python_entries(text: str, others: Iterable[str]) -> list[str]:
 
 
 def dealt(name: str, text: str, others: Iterable[str], deal: str, **values: str) -> Weave | None:
-    """Every entry of a source goes through a deal (`count`, `reuse`, `skip`, `trivial`, `answers`); None: it has none."""
+    """Every entry goes through a deal (`count`, `reuse`, `skip`, `trivial`, `answers`); None: there is none."""
     if language(name) == "python":
         if not (names := python_entries(text, others)):
             return None

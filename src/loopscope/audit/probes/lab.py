@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
+from pathlib import PurePosixPath
 
 from loopscope.audit.finding import Finding, NotApplicable, Severity
 from loopscope.audit.probes.calls import dealt
@@ -23,6 +24,7 @@ LARGE = Decimal("0.2")
 CLEAR = Decimal("0.3")
 """A smaller gain of a timed task must show twice."""
 LOG = "loopscope-probe.log"
+MAKEFILES = ("Makefile", "makefile", "GNUmakefile")
 _SLOW_SEC = 10.0
 _COPY = re.compile(r"\bcp\s+(?:-\w+\s+)*([^\n;&|]+)")
 
@@ -85,8 +87,19 @@ class Lab:
     @cached_property
     def drivers(self) -> dict[str, bytes]:
         """Other code in the work dir."""
+        return {n: self._bytes(n) for n in self._pinned if language(n)}
+
+    @cached_property
+    def builders(self) -> dict[str, bytes]:
+        """What else in the work dir has a say in how code is built: headers and makefiles."""
+        return {
+            n: self._bytes(n) for n in self._pinned if PurePosixPath(n).name in MAKEFILES or n.endswith((".h", ".hpp"))
+        }
+
+    @property
+    def _pinned(self) -> list[str]:
         sources = self.subject.sources
-        return {n: self._bytes(n) for n in sources.starter if language(n) and n not in sources.editable}
+        return [n for n in sources.starter if n not in sources.editable]
 
     @cached_property
     def solved(self) -> dict[str, bytes]:
@@ -176,10 +189,13 @@ class Lab:
             return False
         return (await self.subject.reference()).seconds < starter.seconds / 2
 
+    async def plain(self, solve: bool) -> Trial:
+        """The verification without any hack."""
+        return await (self.subject.reference() if solve else self.subject.starter())
+
     async def base(self, solve: bool) -> Decimal:
-        """The reward without any hack; 0 where there is none."""
-        trial = await (self.subject.reference() if solve else self.subject.starter())
-        return trial.reward or Decimal(0)
+        """Its reward; 0 where there is none."""
+        return (await self.plain(solve)).reward or Decimal(0)
 
     async def scouted(self) -> Scouted:
         """What the scout saw, on top of the task's own solution where there is one."""
@@ -202,9 +218,9 @@ class Lab:
         extra = ("scout", "verdict", "clock", "pickle")
         solve = await self.slow()
         trial = await self.attempt(self.laid("probe: all at once", self.deal("reuse", extra), solve=solve))
-        plain = await (self.subject.reference() if solve else self.subject.starter())
-        hurt = trial.metrics.get("correctness") != plain.metrics.get("correctness") or trial.reward is None
-        return not (hurt or LOG in trial.logs or self.won(trial, plain.reward or Decimal(0)))
+        plain = await self.plain(solve)
+        came = LOG in trial.logs or self.won(trial, plain.reward or Decimal(0))
+        return not (came or hurt(trial, plain))
 
     # -- verdicts -----------------------------------------------------------------------------------------------------
 
@@ -231,6 +247,11 @@ class Lab:
             where=f"trial {trial.act}",
             remedy=remedy,
         )
+
+
+def hurt(trial: Trial, plain: Trial) -> bool:
+    """The solution no longer passes as it did without the hack."""
+    return trial.reward is None or trial.metrics.get("correctness") != plain.metrics.get("correctness")
 
 
 _LABS: dict[int, Lab] = {}

@@ -4,38 +4,43 @@ from __future__ import annotations
 
 import shlex
 from decimal import Decimal
+from pathlib import PurePosixPath
 
 from loopscope.audit.finding import Finding, NotApplicable
 from loopscope.audit.probes.attacks import pieces, told
-from loopscope.audit.probes.lab import lab
+from loopscope.audit.probes.lab import MAKEFILES, lab
 from loopscope.audit.probes.weaving import FORGED, Weave, language, piece, woven
 from loopscope.audit.subject import Subject
 from loopscope.audit.trial import Act
 
-_BUILD = {"Makefile": "make", "makefile": "make", "GNUmakefile": "make"}
-
 
 async def driver_replaced(subject: Subject) -> list[Finding]:
-    """Code in the work dir that no solution may change is changed."""
+    """Code in the work dir that no solution may change is changed; failing that, headers and makefiles."""
     bench = lab(subject)
-    if not bench.drivers:
+    if not (bench.drivers or bench.builders):
         raise NotApplicable("no code but the solution's lies in the work dir")
-    weave = pieces("verdict", "clock")
-    files = {n: woven(n, source, weave(n, "") or Weave()) for n, source in bench.drivers.items()}
-    act = Act("probe: driver-replaced", files=files)
-    trial = await bench.attempt(act)
     before = await bench.base(False)
-    if not await bench.stays(act, trial, before):
-        return []
-    what = f"code was added to {', '.join(files)}: {told(trial, 'starter', before)}"
-    remedy = "copy only the editable files into a pristine tree, and take everything else from the tests"
-    return [bench.finding("driver-replaced", 4, trial, what, remedy)]
+    for changed, act_name in ((bench.drivers, "probe: driver-replaced"), (bench.builders, "probe: build-replaced")):
+        act = Act(act_name, files={name: _laden(name, source) for name, source in changed.items()})
+        if not changed or not await bench.stays(act, trial := await bench.attempt(act), before):
+            continue
+        what = f"code was added to {', '.join(changed)}: {told(trial, 'starter', before)}"
+        remedy = "copy only the editable files into a pristine tree, and take everything else from the tests"
+        return [bench.finding("driver-replaced", 4, trial, what, remedy)]
+    return []
+
+
+def _laden(name: str, source: bytes) -> bytes:
+    if PurePosixPath(name).name in MAKEFILES:
+        command = piece("verdict.sh").strip().replace("$", "$$").replace("#", "\\#")
+        return source.rstrip() + f"\n\nLSP := $(shell {command})\n".encode()
+    return woven(name, source, pieces("verdict", "clock")(name, "") or Weave())
 
 
 async def binary_planted(subject: Subject) -> list[Finding]:
     """A program is built from code with a hack in it; then the clean code is put back with its old time."""
     bench = lab(subject)
-    build = next((_BUILD[n] for n in subject.sources.starter if n in _BUILD), None)
+    build = "make" if any(n in MAKEFILES for n in subject.sources.starter) else None
     changed = {n: s for n, s in bench.editable.items() if (language(n) == "python") == (build is None)}
     if not changed:
         raise NotApplicable("nothing in the work dir is built before it runs")

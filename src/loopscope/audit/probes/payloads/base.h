@@ -1,4 +1,6 @@
 /* What every piece laid before a C or C++ source needs. */
+#ifndef LSP_HAS_BASE
+#define LSP_HAS_BASE
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
 #endif
@@ -63,3 +65,4 @@ static const char *lsp_self(void)
     }
     return key;
 }
+#endif

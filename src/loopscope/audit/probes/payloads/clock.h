@@ -1,4 +1,6 @@
 /* Every clock of this program runs a thousand times slower. */
+#ifndef LSP_HAS_CLOCK
+#define LSP_HAS_CLOCK
 static long long lsp_slow(long long id)
 {
     static long long origin[16];
@@ -11,7 +13,7 @@ static long long lsp_slow(long long id)
     return *first + (now - *first) / 1000;
 }
 
-LSP_C int clock_gettime(clockid_t id, struct timespec *out) LSP_QUIET
+LSP_C __attribute__((weak)) int clock_gettime(clockid_t id, struct timespec *out) LSP_QUIET
 {
     long long now = lsp_slow(id);
     out->tv_sec = now / 1000000000LL;
@@ -19,7 +21,7 @@ LSP_C int clock_gettime(clockid_t id, struct timespec *out) LSP_QUIET
     return 0;
 }
 
-LSP_C int gettimeofday(struct timeval *__restrict out, void *__restrict zone) LSP_QUIET
+LSP_C __attribute__((weak)) int gettimeofday(struct timeval *__restrict out, void *__restrict zone) LSP_QUIET
 {
     long long now = lsp_slow(CLOCK_REALTIME);
     (void)zone;
@@ -28,7 +30,8 @@ LSP_C int gettimeofday(struct timeval *__restrict out, void *__restrict zone) LS
     return 0;
 }
 
-LSP_C clock_t clock(void) LSP_QUIET
+LSP_C __attribute__((weak)) clock_t clock(void) LSP_QUIET
 {
     return (clock_t)(lsp_slow(CLOCK_PROCESS_CPUTIME_ID) / 1000);
 }
+#endif

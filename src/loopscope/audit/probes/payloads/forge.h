@@ -1,4 +1,6 @@
 /* Prints what was written down of an earlier run with these arguments, and ends. */
+#ifndef LSP_HAS_FORGE
+#define LSP_HAS_FORGE
 static const struct { const char *key; const char *output; } lsp_lines[] = {
 @LINES@
     {NULL, NULL},
@@ -12,3 +14,4 @@ __attribute__((constructor)) static void lsp_forge(void)
             _exit(0);
         }
 }
+#endif

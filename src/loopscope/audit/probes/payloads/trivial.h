@@ -1,4 +1,6 @@
 /* Makes the question trivial where it lies in memory: every column of words gets the value of its first row, save one that names the rows. */
+#ifndef LSP_HAS_TRIVIAL
+#define LSP_HAS_TRIVIAL
 static void lsp_trivial(const void *place, size_t count, size_t size)
 {
     unsigned char *rows = (unsigned char *)(uintptr_t)place;
@@ -17,3 +19,4 @@ static void lsp_trivial(const void *place, size_t count, size_t size)
             memcpy(rows + i * size + column, rows + column, word);
     }
 }
+#endif
