@@ -103,7 +103,12 @@ def test_what_is_missing_is_told_and_the_figures_are_for_the_whole_study() -> No
     report = study_power(design(), rows, Question())
     found = the(report)
     assert (found.tasks, found.seeds, report.runs_planned, report.runs_scored) == (8, 3, 48, 41)
-    assert "7 of 48 runs have no score" in report.notes[0]
+    assert report.notes[0] == (
+        "7 of 48 runs have no score yet: the figures say what the study can find once all 48 have one, with scores that "
+        "spread as those 41 do; as it is now, it finds less"
+    )
+    assert found.detectable is not None and found.detectable_low is not None and found.detectable_high is not None
+    assert found.detectable_low < found.detectable < found.detectable_high
 
 
 def test_imported_runs_are_taken_as_they_are() -> None:

@@ -47,7 +47,7 @@ def test_a_study_in_one_screen_and_as_json(cli, tmp_path):
     assert first.detectable is not None
     assert first.half_by_tasks is not None
     (row,) = [line for line in lines if line.strip().startswith("a, b")]
-    assert f"{first.detectable:.3f}" in row
+    assert f"{first.detectable:.2g} [{first.detectable_low:.2g}, {first.detectable_high:.2g}]" in row
     (told,) = [line for line in lines if line.startswith("avg@2, random tasks:")]
     added = first.half_by_tasks.runs_added
     assert f"{first.half_by_tasks.tasks} tasks ({added} runs more, {added * 0.25:,.2f} USD)" in told
@@ -138,11 +138,12 @@ def test_the_screen_says_how_rough_its_numbers_are(cli, tmp_path):
     made(tmp_path / "study")
     text = " ".join(cli("power", "study").stdout.split())
     rough = (
-        "rough: the spread is estimated from 6 tasks and 24 runs, and these numbers and their prices have no interval"
+        "rough: the spread is estimated from 6 tasks and 24 runs; [low, high]: 95 % interval for what that leaves open"
     )
     assert rough in text
     assumed = " ".join(cli("power", "study", "--assume-seed-sd", "0.1").stdout.split())
-    assert "rough: the spread is in part or all an assumption" in assumed
+    assert "rough: the spread is in part or all an assumption, which has no interval" in assumed
+    assert "[no interval]" in assumed
 
 
 @pytest.mark.parametrize(("seconds", "said"), [(599.0, "599 s"), (720.0, "12 min"), (7200.0, "2.0 h")])

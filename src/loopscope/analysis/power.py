@@ -26,6 +26,7 @@ from loopscope.measures.uncertainty import (
     plan_of,
     pooled,
     power_of,
+    scale_range,
     to_find,
 )
 from loopscope.measures.uncertainty.clustered import strata
@@ -182,7 +183,10 @@ def _notes(asked: _Asked, total: int, scored: Sequence[Mapping[str, Any]]) -> It
     if asked.question.seed_sd is not None or asked.question.task_sd is not None:
         yield "rests on assumed variances, which say nothing of the best of k: avg alone is told"
     if 0 < len(scored) < total:
-        yield f"{total - len(scored)} of {total} runs have no score: the figures are for the study with all of them"
+        yield (
+            f"{total - len(scored)} of {total} runs have no score yet: the figures say what the study can find once "
+            f"all {total} have one, with scores that spread as those {len(scored)} do; as it is now, it finds less"
+        )
     if unofficial := sum(row["final_source"] != ScoreSource.OFFICIAL for row in scored):
         yield f"{unofficial} of {len(scored)} scores are no official ones (reconstructed, or reported by a log)"
     if (pairs := math.comb(len(asked.design.agents), 2)) > 1:
@@ -255,11 +259,11 @@ class _Asked:
             whole = plan.between + (plan.within or 0.0) / plan.seeds
             within = 2 * seed**2
             between = max(0.0, whole - within / plan.seeds) if plan.reading == "random tasks" else 0.0
-            plan = replace(plan, between=between, within=within)
+            plan = replace(plan, between=between, within=within, known=None)
         if task is not None and plan.reading == "random tasks":
             # one seed: what the runs' spread holds besides that of the tasks is the seeds'
             within = max(0.0, plan.between - task**2) if plan.within is None else plan.within
-            plan = replace(plan, between=task**2, within=within)
+            plan = replace(plan, between=task**2, within=within, known=None)
         return plan
 
     def compared(self, pair: tuple[str, str] | None, kind: tuple[Estimator, Reading], plan: Plan | str) -> Comparison:
@@ -286,6 +290,9 @@ class _Asked:
             return Step(tasks=change.tasks, seeds=change.seeds, runs_added=added, price=costs)
 
         known = plan if isinstance(plan, Plan) else None
+        factors = scale_range(known) if known and power and power.detectable else None
+        ends = tuple(f * power.detectable for f in factors) if factors and power and power.detectable else None
+        chances = (effect.chance_range if effect else None) or (None, None)
         return Comparison(
             first=pair[0] if pair else None,
             second=pair[1] if pair else None,
@@ -297,10 +304,14 @@ class _Asked:
             task_sd=None if known is None or known.within is None else known.between**0.5,
             seed_sd=None if known is None or known.within is None else (known.within / 2) ** 0.5,
             detectable=(power.detectable or None) if power else None,
+            detectable_low=ends[0] if ends else None,
+            detectable_high=ends[1] if ends else None,
             reason=reason,
             half_by_seeds=step(power.more_seeds) if power else None,
             half_by_tasks=step(power.more_tasks) if power else None,
             effect_chance=effect.chance if effect else None,
+            effect_chance_low=chances[0],
+            effect_chance_high=chances[1],
             effect_by_seeds=step(effect.more_seeds) if effect else None,
             effect_by_tasks=step(effect.more_tasks) if effect else None,
         )

@@ -49,6 +49,11 @@ class Comparison(Record):
     """Standard deviation of one agent's score between seeds, as if both had the same; None: not known."""
     detectable: float | None
     """Smallest true difference that is found with probability `power`; None: `reason` says why."""
+    detectable_low: float | None
+    """95 % interval of `detectable`: the spread that it is made of is an estimate. None where that is assumed, or
+    rests on fewer than 3 degrees of freedom."""
+    detectable_high: float | None
+    """The other end."""
     reason: str | None
     half_by_seeds: Step | None
     """Finds half of it; None: no number of seeds does, or it is not known."""
@@ -56,6 +61,9 @@ class Comparison(Record):
     """None for fixed tasks."""
     effect_chance: float | None
     """Probability that the difference `effect` is found; None without `--effect`, or where nothing is ever found."""
+    effect_chance_low: float | None
+    """The same with the spread at the ends of its interval; None as `detectable_low`."""
+    effect_chance_high: float | None
     effect_by_seeds: Step | None
     effect_by_tasks: Step | None
     """What finds it with probability `power`; None where it is found already, or cannot be."""

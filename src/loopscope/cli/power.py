@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.markup import escape
 
 from loopscope.cli.console import Bars, Exit, err, out, plain, print_json, verb
 from loopscope.cli.shown import MISSING
 from loopscope.cli.tables import counted, plain_table
+from loopscope.models.standing import spelled_interval
 
 if TYPE_CHECKING:
     from loopscope.analysis.power import Design
@@ -134,7 +136,7 @@ def _table(found: PowerReport) -> None:
         rows.setdefault(_pair(comparison), {})[comparison.measure, comparison.reading] = comparison
     shown = list(rows)[: 1 if len(rows) > _MOST_PAIRS else None]
     heads = ["difference of", *(f"{_measure(m, found.k)}, {_READINGS[r]}" for m, r in kinds)]
-    lines = [[plain(name), *(_number(rows[name][kind].detectable) for kind in kinds)] for name in shown]
+    lines = [[plain(name), *(_size(rows[name][kind]) for kind in kinds)] for name in shown]
     table = plain_table(heads, lines, numbers=True)
     hidden = f"; the {len(rows) - 1} pairs one by one: --json" if len(shown) < len(rows) else ""
     out.print(table)
@@ -143,15 +145,20 @@ def _table(found: PowerReport) -> None:
         "random tasks: also on others like them; fixed tasks: on just these"
     )
     if any(c.detectable is not None for c in found.comparisons):
-        out.print(f"rough: {_ground(found)}, and these numbers and their prices have no interval of their own")
+        out.print(f"rough: {_ground(found)}")
 
 
 def _ground(found: PowerReport) -> str:
-    """What the spread is known from."""
-    spread = [s for s in (found.assumed_seed_sd, found.assumed_task_sd) if s is not None]
-    if spread:
-        return "the spread is in part or all an assumption"
-    return f"the spread is estimated from {counted(found.tasks, 'task')} and {counted(found.runs_scored, 'run')}"
+    """What the spread is known from, and what the brackets say of that."""
+    if found.assumed_seed_sd is not None or found.assumed_task_sd is not None:
+        return "the spread is in part or all an assumption, which has no interval"
+    ground = f"the spread is estimated from {counted(found.tasks, 'task')} and {counted(found.runs_scored, 'run')}"
+    if all(c.detectable_low is None for c in found.comparisons):
+        return f"{ground}, too little for an interval"
+    return (
+        rf"{ground}; \[low, high]: 95 % interval for what that leaves open; the seeds, tasks and price that a given "
+        "difference takes go with the square of it"
+    )
 
 
 def _pair(comparison: Comparison) -> str:
@@ -162,8 +169,16 @@ def _measure(measure: str, k: int) -> str:
     return f"{measure.removesuffix('_at_k')}@{k}"
 
 
-def _number(value: float | None) -> str:
-    return MISSING if value is None else f"{value:.3f}"
+def _size(comparison: Comparison) -> str:
+    """`0.079 [0.062, 0.11]`; a difference that nothing tells is missing."""
+    if comparison.detectable is None:
+        return MISSING
+    return f"{comparison.detectable:.2g} {escape(_ends(comparison))}"
+
+
+def _ends(comparison: Comparison) -> str:
+    low, high = comparison.detectable_low, comparison.detectable_high
+    return spelled_interval(low, high, lambda value: f"{value:.2g}")
 
 
 def _sentences(comparison: Comparison, found: PowerReport) -> Iterator[str]:
@@ -175,11 +190,14 @@ def _sentences(comparison: Comparison, found: PowerReport) -> Iterator[str]:
     else:
         beyond = ", which no difference of scores reaches" if size > 1 else ""
         takes = _takes(comparison, comparison.half_by_seeds, comparison.half_by_tasks)
-        yield f"{begin} from {size:.3f} on{beyond}. Half of it, {size / 2:.3f}, takes {takes}."
+        yield f"{begin} from {size:.2g} {_ends(comparison)} on{beyond}. Half of it, {size / 2:.2g}, takes {takes}."
     if found.effect is None:
         return
     if size is not None and comparison.effect_chance is not None:
-        yield f"A difference of {found.effect:g} is found in {100 * comparison.effect_chance:.0f} of 100 such studies"
+        low, high = comparison.effect_chance_low, comparison.effect_chance_high
+        ends = spelled_interval(low, high, lambda share: f"{100 * share:.0f}")
+        chance = f"{100 * comparison.effect_chance:.0f} {ends}"
+        yield f"A difference of {found.effect:g} is found in {chance} of 100 such studies"
         if size <= found.effect:
             yield "as it is."
             return

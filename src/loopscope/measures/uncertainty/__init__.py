@@ -13,6 +13,7 @@
 | `missing_bounds`, `missing_bounds_of_difference`, `range_bounds`, `place_ranges` | what missing scores could change |
 | `plan_of(panel, a, b)` -> `power_of(plan)` | `Power`: detectable difference; seeds or tasks that halve it |
 | `to_find(plan, effect)`, `detectable`, `obstacle` | `Finding`: its chance, what it takes; why nothing is found |
+| `scale_range(plan)` | how far the plan's error may be off, as its variance is an estimate |
 | `sign_flips`, `label_shuffles`, `sign_test`, `adjusted` | the tests and corrections alone |
 
 Pure and seeded: the same numbers in, the same out. Floats here, unlike the measures themselves, whose exact values they
@@ -54,6 +55,7 @@ from loopscope.measures.uncertainty.power import (
     plan_of,
     pooled,
     power_of,
+    scale_range,
     to_find,
 )
 from loopscope.measures.uncertainty.rankings import (
@@ -128,6 +130,7 @@ __all__ = [
     "range_bounds",
     "ranking",
     "resample",
+    "scale_range",
     "sign_flips",
     "sign_test",
     "to_find",

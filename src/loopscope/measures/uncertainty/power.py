@@ -13,11 +13,10 @@ from loopscope.measures.uncertainty.clustered import strata
 from loopscope.measures.uncertainty.distributions import t_cdf, t_quantile
 from loopscope.measures.uncertainty.interval import Reading, check_level
 from loopscope.measures.uncertainty.panel import Floats, Ints, Panel, observed
+from loopscope.measures.uncertainty.precision import NOTHING, factors, known_by_seeds, known_by_tasks
 
 MOST_SEEDS = 10_000
 MOST_TASKS = 1_000_000
-_NOTHING = 1e-24
-"""A variance that floats of equal scores leave."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +33,8 @@ class Plan:
     """Variance over seeds of the difference of one run each: the sum of the models' seed variances. None: one seed does
     not tell it apart, and `between` holds both."""
     reading: Reading = "random tasks"
+    known: float | None = None
+    """Degrees of freedom that the variance of the whole is estimated with; None: it is assumed, or nothing tells."""
 
     def __post_init__(self) -> None:
         within = 0.0 if self.within is None else self.within
@@ -96,6 +97,8 @@ class Finding:
     effect: float
     chance: float | None
     """That the plan as it is finds it; None where it finds nothing."""
+    chance_range: tuple[float, float] | None
+    """With the error at its ends (`scale_range`); None where it has none, and where `chance` is None."""
     more_seeds: Change | None
     """None: no number of seeds, or none needed."""
     more_tasks: Change | None
@@ -133,18 +136,27 @@ def plan_of(
             raise ValueError("one seed per task: nothing says how seeds differ")
         if panel.k > 1:
             raise ValueError("no task has two scores of each: nothing says how seeds differ")
-        return Plan(n, 1, families, _spread(apart[there], labels), None)
+        return Plan(n, 1, families, _spread(apart[there], labels), None, reading, known_by_tasks(apart[there], labels))
     within = float((one + other).mean())
     if reading == "fixed tasks":
-        return Plan(n, panel.k, families, 0.0, within, reading)
+        counts = observed(packed[a][there]) + observed(packed[b][there]) - 2
+        return Plan(n, panel.k, families, 0.0, within, reading, known_by_seeds(one + other, counts))
     of_mean = one / observed(packed[a][there]) + other / observed(packed[b][there])
     left = 1 - 1 / np.bincount(labels)[labels]  # of a task's variance, where its family's mean is taken off
     between = max(0.0, _spread(apart[there], labels) - float((left * of_mean).sum()) / (n - families))
-    return Plan(n, panel.k, families, between, within)
+    return Plan(n, panel.k, families, between, within, reading, known_by_tasks(apart[there], labels))
+
+
+def scale_range(plan: Plan, level: float = 0.95) -> tuple[float, float] | None:
+    """By which factors the error of a plan may be smaller and larger than told; None where nothing says it."""
+    check_level(level)
+    return None if plan.known is None else factors(plan.known, level)
 
 
 def pooled(plans: Sequence[Plan]) -> Plan:
     """The middle pair of several of one study: mean variances, and the smallest of the designs.
+
+    The pairs share agents, so their mean is taken to be no better known than the least known of them.
 
     ValueError of none, or of plans with different readings.
     """
@@ -154,7 +166,9 @@ def pooled(plans: Sequence[Plan]) -> Plan:
     smallest = min(told, key=lambda plan: (plan.tasks, -plan.families, plan.seeds))
     within = [plan.within for plan in told if plan.within is not None]
     between = sum(plan.between for plan in told) / len(told)
-    return replace(smallest, between=between, within=sum(within) / len(within) if within else None)
+    pooled_within = sum(within) / len(within) if within else None
+    known = [plan.known for plan in told if plan.known is not None]
+    return replace(smallest, between=between, within=pooled_within, known=min(known, default=None))
 
 
 def power_of(plan: Plan, alpha: float = 0.05, power: float = 0.8) -> Power:
@@ -176,13 +190,16 @@ def to_find(plan: Plan, effect: float, alpha: float = 0.05, power: float = 0.8) 
     """
     if not 0 < effect < np.inf:
         raise ValueError(f"an effect is a finite number above 0, not {effect}")
-    chance = None
+    chance = ends = None
     if (found := detectable(plan, alpha, power)) is not None:
         reach = t_quantile(1 - alpha / 2, plan.df)
         chance = t_cdf(effect / plan.se - reach, plan.df) if plan.se else 1.0
+        if plan.se and (factors := scale_range(plan)):
+            low, high = (t_cdf(effect / (factor * plan.se) - reach, plan.df) for factor in reversed(factors))
+            ends = low, high
         if found <= effect:
-            return Finding(effect, chance, None, None)
-    return Finding(effect, chance, *_changes(plan, effect, alpha, power))
+            return Finding(effect, chance, ends, None, None)
+    return Finding(effect, chance, ends, *_changes(plan, effect, alpha, power))
 
 
 def detectable(plan: Plan, alpha: float, power: float) -> float | None:
@@ -216,14 +233,14 @@ def _run_variances(scores: Floats, estimator: Estimator) -> Floats | None:
     if not known.size:
         return None
     found = np.where(np.isnan(found), known.mean(), found)
-    return np.where(found < _NOTHING, 0.0, found)
+    return np.where(found < NOTHING, 0.0, found)
 
 
 def _spread(values: Floats, labels: Ints) -> float:
     """Variance of the tasks' numbers within families."""
     centres = np.bincount(labels, values) / np.bincount(labels)
     found = float(((values - centres[labels]) ** 2).sum()) / (len(values) - int(labels.max()) - 1)
-    return 0.0 if found < _NOTHING else found
+    return 0.0 if found < NOTHING else found
 
 
 def _changes(plan: Plan, wanted: float, alpha: float, power: float) -> tuple[Change | None, Change | None]:
