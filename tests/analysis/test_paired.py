@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import io
 from datetime import UTC, datetime
 from decimal import Decimal
 
 import pytest
 from made_study import MadeStudy, verification
+from rich.console import Console
 
 from loopscope.analysis.build import analyze
+from loopscope.cli.tables import leaderboard
 from loopscope.models import Anchors, StateScore, VerificationStatus
 from loopscope.models.calibration import Calibration, CalibrationAct, CalibrationTrial, Machine, SeenMachines
 from loopscope.models.calibration_words import stale, warnings_of
 from loopscope.models.pairing import Pairing, pairing_of
 from loopscope.records import StudyStore, write_model
+from loopscope.report import build_report
 
 HERE = Machine(cpu="a", cores=2, memory_gib=4, architecture="x86_64", kernel="6", compilers={})
 THERE = HERE.model_copy(update={"cpu": "b"})
@@ -183,3 +187,16 @@ def test_one_that_does_not_hold_is_not_used_and_that_is_said(made):
     broken = analyze(made.path)
     assert any("calibration of t: counts as missing" in line for line in broken.summary.warnings)
     assert one(broken, "runs", run_id="t__a__s1")["final_score"] == 0.25
+
+
+def test_terminal_and_report_show_both_rewards(made, tmp_path):
+    measured(made)
+    console = Console(width=200, record=True, file=io.StringIO())
+    console.print(leaderboard(analyze(made.path)))
+    assert "a: paired with anchors measured here: avg@2 0.333, best@2 0.333 (1 run)" in console.export_text()
+    page = build_report(made.path, tmp_path / "report")
+    assert "paired with this machine" in page.read_text()
+    assert "logarithmic in x: 1 here is worth 0, 8 is worth 0.5" in page.read_text()
+    assert "paired 0.333" in (page.parent / "runs.html").read_text()
+    runs = "".join(path.read_text() for path in (page.parent / "runs").rglob("*.html"))
+    assert "Paired reward 0.333" in runs

@@ -242,6 +242,10 @@ def _captions(rows: Sequence[Sequence[str]], shown: Shown, *, ranked: bool) -> I
         yield "runs: with a final score, of those planned or done; no number is made of the others"
     if any(cell.startswith(UNOFFICIAL) for cell in cells):
         yield f"{UNOFFICIAL} rests on scores of imported logs (reconstructed, reported), which are not official"
+    for row in shown.outcome:
+        if row.paired_avg is not None:
+            numbers = f"avg@{shown.k} {row.paired_avg:.3f}, best@{shown.k} {row.paired_best:.3f}"
+            yield f"{_label(row.agent)}: paired with anchors measured here: {numbers} ({counted(row.n_paired, 'run')})"
     if shown.standing.note:
         yield shown.standing.note
 

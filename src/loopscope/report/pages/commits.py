@@ -123,7 +123,7 @@ def _commit(
         against=against,
         files=shown,
         diff_note=note,
-        scored=score_view(state, files) if state else None,
+        scored=score_view(state, files, row.paired) if state else None,
         rebuilt=_rebuilt(row, files),
     )
 

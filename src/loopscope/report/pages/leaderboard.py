@@ -51,6 +51,8 @@ class AgentLine:
     missing: int
     reconstructed: str
     """How many of its scores no verifier gave; empty for none."""
+    paired: str
+    """The same two numbers of the paired rewards; empty where no task is calibrated."""
 
 
 @dataclass(frozen=True)
@@ -192,7 +194,17 @@ def _agent_line(inputs: StudyInputs, agent: str, place: tuple[int, int] | None) 
         support=_line_support(row, inputs) if row else "no runs",
         missing=row.n_missing if row else 0,
         reconstructed=unofficial([row], row.n_runs) if row else "",
+        paired=_paired(row, inputs) if row else "",
     )
+
+
+def _paired(row: OutcomeRow, inputs: StudyInputs) -> str:
+    """What the rewards are with anchors that were measured here, and of how many runs."""
+    if row.paired_avg is None:
+        return ""
+    k = inputs.k
+    numbers = f"avg@{k} {fmt.score(row.paired_avg)}, best@{k} {fmt.score(row.paired_best)}"
+    return f"paired with this machine's anchors: {numbers} ({fmt.plural(row.n_paired, 'run')})"
 
 
 def _numbers(inputs: StudyInputs, agent: str, row: OutcomeRow | None) -> tuple[Cell, Cell]:

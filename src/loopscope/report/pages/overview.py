@@ -268,16 +268,19 @@ def _tasks(inputs: StudyInputs) -> tuple[TaskLine, ...]:
             if row and avg is not None:
                 cell = replace(cell, span=_ends(row.avg_low, row.avg_high), span_note=_TASK_NOTE)
             note = f"best {fmt.score(best)}{of} {best_ends}"
+            if row and row.paired_avg is not None:
+                note += f", paired {fmt.score(row.paired_avg)}"
             note += f", {row.n_missing} of {row.k} missing" if row and row.n_missing else ""
             note += f", {words}" if row and (words := unofficial([row], row.k - row.n_missing)) else ""
             cells.append((cell, note if avg is not None else "", link))
-        facts = [task.metric or "", "timed" if task.timed else ""]
+        paired = f"paired reward {task.paired_by}" if task.paired_by else ""
+        facts = [task.metric or "", "timed" if task.timed else "", paired]
         lines.append(
             TaskLine(
                 one_line(task.name, 60),
                 one_line(task.title or task.name, 90),
                 category_name(task.category),
-                one_line(" · ".join(f for f in facts if f), 90),
+                one_line(" · ".join(f for f in facts if f), 240),
                 tuple(cells),
             )
         )

@@ -105,7 +105,7 @@ def run_page(inputs: StudyInputs, index: int, folder: Path) -> RunPage:
             odd=tuple((r.position + 1, one_line("; ".join(r.remarks), 300)) for r in rows if r.suspicious),
             dips=tuple(dip_view(d, rows) for d in dips),
             commits=commits,
-            final=cut_outputs(score_view(final, files)) if final else None,
+            final=cut_outputs(score_view(final, files, run.final_paired)) if final else None,
             final_missing=origin.no_final(run, files),
             reported=origin.reported(files),
             rebuilt=origin.final_rebuilt(run, files),

@@ -105,7 +105,9 @@ def c2_range(run: RunRow) -> str:
 def _below(run: RunRow) -> str:
     if run.final_source in (RECONSTRUCTED, REPORTED):
         return final_note(run)
-    return f"spread {fmt.score(run.final_spread)}" if run.final_spread else ""
+    spread = f"spread {fmt.score(run.final_spread)}" if run.final_spread else ""
+    paired = f"paired {fmt.score(run.final_paired)}" if run.final_paired is not None else ""
+    return ", ".join(filter(None, (spread, paired)))
 
 
 def _line(run: RunRow, checkpoints: tuple[CheckpointRow, ...]) -> RunLine:

@@ -40,10 +40,18 @@ class ScoreView:
     verifications: tuple[VerificationView, ...]
     borrowed: str
     """Run whose equal state was verified instead; empty when it was this run's."""
+    paired: str = ""
+    """The score with anchors that were measured here; empty where the task is not calibrated."""
 
 
-def score_view(state: StateScore, files: RunFiles) -> ScoreView:
-    """A state's score, its spread and every repeat; the verifier's words for the one that counts and the odd."""
+def score_view(state: StateScore, files: RunFiles, paired: float | None) -> ScoreView:
+    """A state's score, its spread and every repeat; the verifier's words for the one that counts and the odd.
+
+    Args:
+        state: its verifications.
+        files: of the run.
+        paired: the paired reward of the state (`checkpoints.paired`, `runs.final_paired`).
+    """
     best = state.median_verification
     value = None if state.value is None else float(state.value)
     rewards = state.rewards
@@ -56,6 +64,7 @@ def score_view(state: StateScore, files: RunFiles) -> ScoreView:
         spread,
         tuple(_verification(i, v, v is best) for i, v in enumerate(state.verifications, 1)),
         "" if own else one_line(state.run_id, 120),
+        "" if paired is None else fmt.score(paired),
     )
 
 
