@@ -26,7 +26,6 @@ from loopscope.models.pairing import pairing_of
 from loopscope.records.durable import publish_new
 from loopscope.tasks.intake import Naming, State, Taken, opened, take
 
-
 _DIFFERS = "task.toml: verifier"
 
 
