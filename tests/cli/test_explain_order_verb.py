@@ -34,6 +34,7 @@ def test_places_their_ranges_and_what_the_order_is_held_against_are_printed(cli,
     assert f"b = {b.value:.4f} [{b.low:.2f}, {b.high:.2f}], k 2" in text
     assert "place 1: 100 %, place 2: 0 %" in text and "by its number place 1, whatever the missing scores are" in text
     assert "places in 10,000 resamples, over 3 tasks that all of them have" in text
+    assert "note: no difference could be significant with so few tasks" in text
     assert (
         "1 of 2 seeds: the same agent first in 100 % and the same order in 100 % of 1,000 draws; tau 1.00 [1.00, 1.00]"
         in (" ".join(text.split()))

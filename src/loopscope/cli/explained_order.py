@@ -28,6 +28,8 @@ def order_text(told: OrderTold, width: int) -> Text:
         page.line(f"places in {told.draws:,} resamples, over {counted(told.n_tasks, 'task')} that all of them have")
     else:
         page.line("no places: fewer than two agents have a spread to draw from")
+    if told.guard:
+        page.line(f"note: {told.guard}", 2, "yellow")
     for agent in told.agents:
         _agent(page, told, agent)
     for ordered, title in (("agents", "would the order stand?"), ("", "do harnesses with the same models agree?")):

@@ -9,9 +9,14 @@ import polars as pl
 
 from loopscope.analysis.explain.number import rows_of, table_of
 from loopscope.models import Record
-from loopscope.models.interval_rows import EVERYONE
+from loopscope.models.interval_rows import EVERYONE, Finding
 from loopscope.models.tables import OVERALL
 from loopscope.records import StudyStore
+
+_TOO_FEW = (
+    "no difference could be significant with so few tasks or seeds: resamples of them hardly differ, and a share near "
+    "100 % says that these agree, not that others would"
+)
 
 
 class AgentInOrder(Record):
@@ -73,6 +78,8 @@ class OrderTold(Record):
     """Tasks that all of them have a number of; 0 where nothing was drawn."""
     draws: int
     """Resamples behind the shares."""
+    guard: str | None
+    """What to know before the shares are believed."""
     agents: tuple[AgentInOrder, ...]
     """By their estimate over the common tasks, best first; those without a place behind, by label."""
     stability: tuple[OrderAgainst, ...]
@@ -97,8 +104,13 @@ def explain_order(directory: Path, measure: str, category: str = OVERALL, readin
     order = {agent: at for at, agent in enumerate(of_agent)}
     levels.sort(key=lambda row: (order.get(row["agent"], len(order)), row["agent"]))
     stability = table_of(store, "stability").filter(pl.col("measure") == measure)
+    compared = table_of(store, "comparisons")
+    for name, value in wanted.items():
+        compared = compared.filter(pl.col(name) == value)
+    hopeless = compared.height > 0 and bool((compared["finding"] == Finding.TOO_FEW.value).all())
     return OrderTold(
         **wanted,
+        guard=_TOO_FEW if hopeless and of_agent else None,
         n_tasks=max((rows[0]["n_tasks"] for rows in of_agent.values()), default=0),
         draws=max((rows[0]["draws"] for rows in of_agent.values()), default=0),
         agents=tuple(_agent(row, of_agent.get(row["agent"], [])) for row in levels),
