@@ -68,6 +68,8 @@ class Calls(Effects):
         else:
             self.block(function.body)
             result = self.marked(join(self.frames[-1].returned), function.name)
+            if any("cache" in self.code(d) for d in function.decorator_list) and result.has("drawn"):
+                result = _again(result)
         self.chain = kept
         self.frames.pop()
         if key is not None:
@@ -145,6 +147,8 @@ class Calls(Effects):
             if sealed or "SEAL_WRITE" in self.code(node.args[2]):
                 self.put(node.args[0], None, Value(frozenset({("sealed",)})))
             return NOTHING
+        if name == "type" and first.thing is not None and first.thing.what == "guard":
+            return Value(ref=Ref("library", "guard.fence.Guard"))
         if known.ENTROPY.fullmatch(name):
             short = last in ("urandom", "token_bytes", "getrandom") and isinstance(first.const, int) and first.const < 3
             few = last in ("randbelow", "choice", "randbits") and (
@@ -152,11 +156,13 @@ class Calls(Effects):
             )
             if last == "randbits":
                 few = isinstance(first.const, int) and first.const < 20
-            labels: set[Label] = {("raw",)} | ({("small",)} if short or few else set())
+            labels: set[Label] = {("raw", *self.loops)} | ({("small",)} if short or few else set())
             labels |= {("drawn", self.where(node), *self.loops)} if last == "SystemRandom" else set()
             return Value(frozenset(labels))
         if known.GENERATORS.fullmatch(name):
             return self.generator(node, name, arguments, keywords)
+        if known.MODULE_RANDOM.fullmatch(name):
+            return Value(everything.labels | {("drawn", self.where(node), *self.loops)})
         if known.CLOCKS.fullmatch(name):
             return Value(frozenset({("clock",)}))
         if name in known.EVAL or known.PICKLES.fullmatch(name):
@@ -186,10 +192,12 @@ class Calls(Effects):
             "realpath",
         ):
             return Value(everything.labels, const=_joined(arguments), fields=first.fields)
-        if last in known.LOOKS and any(a.has("src") for a in arguments):
+        if last in known.LOOKS and any(a.has("src") or str(a.const).startswith(known.OPEN_TO_ALL) for a in arguments):
             self.happen("read", node, everything, self.code(node), first)
             return Value(everything.labels)
-        if last in ("save", "savez", "savetxt", "dump") and any(a.has("plant") for a in arguments):
+        if last in ("save", "savez", "savetxt", "dump") and any(
+            a.has("plant") or str(a.const).startswith(known.OPEN_TO_ALL) for a in arguments
+        ):
             self.happen("wrote", node, everything)
         if last in known.READS or name in known.READS:
             return self.opened(node, arguments, keywords, everything)
@@ -293,3 +301,9 @@ def _joined(parts: list[Value]) -> str | None:
     """A path whose parts are all known."""
     texts = [p.const for p in parts]
     return "/".join(str(t).rstrip("/") for t in texts) if texts and all(isinstance(t, str) for t in texts) else None
+
+
+def _again(value: Value) -> Value:
+    """The same each time, in all its parts."""
+    items = None if value.items is None else tuple(_again(v) for v in value.items)
+    return replace(value.plus(("repeated",)), items=items)

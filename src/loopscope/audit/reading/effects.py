@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from loopscope.audit.reading.events import Run, Sent
-from loopscope.audit.reading.expressions import Expressions
+from loopscope.audit.reading.expressions import FIRST, Expressions
 from loopscope.audit.reading.grading import partial
 from loopscope.audit.reading.known import BUILDERS, EVAL, LOOSE, OPEN_TO_ALL
-from loopscope.audit.reading.values import NOTHING, Ref, Thing, Value, union
+from loopscope.audit.reading.values import NOTHING, Label, Ref, Thing, Value, union
 
 
 class Effects(Expressions):
@@ -54,6 +54,7 @@ class Effects(Expressions):
             argv,
             box,
             given.get("given", NOTHING),
+            builds(argv),
             given.get("writable", NOTHING).const is True,
         )
         self.story.runs.append(run)
@@ -80,7 +81,7 @@ class Effects(Expressions):
             return None
         given = [*arguments, *keywords.values()]
         if last == "seed":
-            return Value(frozenset({("raw",)}))
+            return Value(frozenset({("raw", *self.loops)}))
         if last == "setting":
             return Value(frozenset({("setting",)}))
         if last == "anchors":
@@ -116,29 +117,26 @@ class Effects(Expressions):
     def generator(self, node: ast.Call, name: str, arguments: list[Value], keywords: Mapping[str, Value]) -> Value:
         """A random generator is made or seeded."""
         seed = arguments[0] if arguments else keywords.get("seed", keywords.get("x", keywords.get("a")))
+        where = self.where(node)
         if seed is None or (seed == NOTHING and self.code(node).endswith("(None)")):
-            return Value(frozenset({("drawn", self.where(node), *self.loops), ("rng",)}))
+            return Value(frozenset({("drawn", where, *self.loops), ("rng",)}))
         if seed.has("rng") or (seed.has("drawn") and not seed.has("fixed")):
             return Value(seed.labels | {("rng",)})
         known = not seed.has("raw")
-        weak = next((k for k in ("small", "perhaps") if seed.has(k)), "")
+        weak = any(seed.has(kind) for kind in ("small", "perhaps"))
         if known or weak:
             self.happen("seed", node, seed, self.code(node))
-        kind = "fixed" if known or weak else "drawn"
-        return Value(
-            frozenset(
-                {
-                    (kind, self.where(node), *(() if kind == "fixed" else self.loops)),
-                    ("drawn", self.where(node), *self.loops),
-                    ("rng",),
-                }
-            )
-        )
+        since = {loop for label in seed.of("raw") for loop in label[1:]}
+        again = tuple(loop for loop in self.loops if loop not in since and ("iter", loop) not in seed.labels)
+        labels: set[Label] = {("rng", *again), ("drawn", where, *(loop for loop in self.loops if loop not in again))}
+        return Value(frozenset(labels | ({("fixed", where)} if known or weak else set())))
 
     def drawn(self, node: ast.AST, receiver: Value, everything: Value) -> Value:
-        """Something comes from a generator."""
+        """Something comes from a generator; one that is made anew with an old seed gives the same each time round."""
+        again = {loop for label in receiver.of("rng") for loop in label[1:]}
         labels = {label for label in everything.labels if label[0] not in ("rng", "raw", "drawn")}
-        labels |= {("drawn", f"{self.where(node)}:{getattr(node, 'col_offset', 0)}", *self.loops)}
+        where = f"{self.where(node)}:{getattr(node, 'col_offset', 0)}"
+        labels |= {("drawn", where, *(loop for loop in self.loops if loop not in again))}
         return Value(frozenset(labels))
 
     def unpickled(self, node: ast.Call, name: str, value: Value, keywords: Mapping[str, Value]) -> None:
@@ -171,13 +169,13 @@ class Effects(Expressions):
         cwd, given = keywords.get("cwd", NOTHING), keywords.get("input", NOTHING)
         name = self.run_name(node)
         words = [v for v in (argv.items or ()) if isinstance(v.const, str)]
-        builds = bool(words and BUILDERS.search(str(words[0].const))) or bool(
+        compiles = bool(words and BUILDERS.search(str(words[0].const))) or bool(
             re.match(r"(?:g?cc|make|cargo|go) ", str(argv.const))
         )
         holds = argv.labels | cwd.labels
-        if builds and any(label[0] in ("src", "parsed") for label in holds):
+        if compiles and any(label[0] in ("src", "parsed") for label in holds):
             self.built |= {str(w.const) for w in words if str(w.const).startswith("/")} - {"/"}
-        run = Run(self.place(node), name, False, replace(argv, labels=holds), Value(holds), given, builds)
+        run = Run(self.place(node), name, False, replace(argv, labels=holds), Value(holds), given, compiles, True)
         self.story.runs.append(run)
         labels = self.out(name, Value(holds))
         return Value(labels, fields=None)
@@ -194,7 +192,7 @@ class Effects(Expressions):
             )
         if path.has("src") or open_to_all:
             self.happen("read", node, path, self.code(node), path)
-            return Value(path.labels | {("src", str(path.const or "?"))})
+            return Value(frozenset({("src", str(path.const or "?"))}))
         return (
             Value(everything.labels | {("own", str(path.const or ""))}) if path.has("own") else Value(everything.labels)
         )
@@ -221,3 +219,9 @@ class Effects(Expressions):
     def follow(self, node: ast.AST, ref: Ref, arguments: list[Value], keywords: Mapping[str, Value]) -> Value:
         """Go through a function of the verifier's; the class that builds on this one knows how."""
         raise NotImplementedError
+
+
+def builds(argv: Value) -> bool:
+    """Whether a command starts with a compiler or a build tool."""
+    first = argv.items[0] if argv.items else (argv.fields or {}).get(FIRST, argv)
+    return bool(BUILDERS.search(str(first.const if isinstance(first.const, str) else first.text)))

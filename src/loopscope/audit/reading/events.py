@@ -42,8 +42,10 @@ class Run:
     """What lies beside it."""
     given: Value
     """Its standard input."""
+    builds: bool
+    """It is a compiler or a build tool."""
     writable: bool
-    """It may write into its box, as a compiler must."""
+    """It may write into its box."""
 
     @property
     def holds_source(self) -> bool:

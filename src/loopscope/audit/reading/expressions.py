@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from loopscope.audit.reading.events import Condition
 from loopscope.audit.reading.grading import grades, partial, sometimes, unordered, weakened
 from loopscope.audit.reading.interpret import Interpreter
 from loopscope.audit.reading.values import NOTHING, Ref, Value, join, union
 
+FIRST = "[0]"
+"""Under this a list whose length is not known keeps its first element."""
 _SMALL = 1 << 20
 """So many seeds can be tried."""
 _WEAK_ATTRIBUTES = {"shape", "size", "ndim", "dtype", "nbytes"}
@@ -37,7 +41,9 @@ class Expressions(Interpreter):
     def in_workdir(self, text: str) -> bool:
         """Whether this names a place in the solution's work dir."""
         place = self.workdir
-        return place != "/" and (text == place or text.startswith(place + "/") or f" {place}/" in text)
+        if place == "/" or place not in text:
+            return False
+        return text == place or bool(re.search(rf"(?:^|[\s=:\"']|-[IL]){re.escape(place)}(?:/|$|\s)", text))
 
     def _of_Name(self, node: ast.Name) -> Value:
         for scope in (self.names, self.frames[-1].module.names):
@@ -77,7 +83,7 @@ class Expressions(Interpreter):
         labels = union(values)
         if any(isinstance(e, ast.Starred) for e in node.elts):
             parts = [v.element() if isinstance(e, ast.Starred) else v for v, e in zip(values, node.elts, strict=True)]
-            return Value(labels, elem=join(parts))
+            return Value(labels, elem=join(parts), fields={FIRST: values[0]})
         return Value(labels, items=tuple(values))
 
     _of_List = _of_Tuple
@@ -103,7 +109,13 @@ class Expressions(Interpreter):
         values = [self.value(v.value) for v in node.values if isinstance(v, ast.FormattedValue)]
         text = "".join(str(v.value) for v in node.values if isinstance(v, ast.Constant))
         labels = union(values) | ({("src", text)} if self.in_workdir(text) else set())
-        return Value(labels, text=text)
+        parts = [
+            v.value if isinstance(v, ast.Constant) else self.value(v.value).const
+            for v in node.values
+            if isinstance(v, ast.Constant | ast.FormattedValue)
+        ]
+        known = "".join(str(p) for p in parts) if all(isinstance(p, str | int) for p in parts) else None
+        return Value(labels, const=known, text=text)
 
     def _of_NamedExpr(self, node: ast.NamedExpr) -> Value:
         value = self.value(node.value)
@@ -111,7 +123,10 @@ class Expressions(Interpreter):
         return value
 
     def _of_IfExp(self, node: ast.IfExp) -> Value:
-        test, one, two = self.value(node.test), self.value(node.body), self.value(node.orelse)
+        test, kept = self.value(node.test), self.conditions
+        self.conditions = (*kept, Condition(self.where(node), self.code(node.test), test))
+        one, two = self.value(node.body), self.value(node.orelse)
+        self.conditions = kept
         joined = join([one, two])
         if one.has("cmp") != two.has("cmp"):
             joined = sometimes(joined)

@@ -9,6 +9,10 @@ GENERATORS = re.compile(
     r"|PCG64|Philox|MT19937|manual_seed|PRNGKey|set_seed)"
 )
 ENTROPY = re.compile(r"os\.urandom|os\.getrandom|secrets\.\w+|uuid\.uuid4|(?:random\.)?SystemRandom\(?\)?")
+MODULE_RANDOM = re.compile(
+    r"random\.(?:random|randint|randrange|choice|choices|sample|shuffle|uniform|gauss|getrandbits|randbytes)"
+    r"|(?:np|numpy)\.random\.(?:rand|randn|randint|random|choice|permutation|shuffle|normal|uniform|bytes|standard_normal)"
+)
 CLOCKS = re.compile(
     r"(?:time\.)?(?:perf_counter|monotonic|process_time|thread_time|clock_gettime|time)(?:_ns)?|.*datetime\.now|timeit\..*"
 )

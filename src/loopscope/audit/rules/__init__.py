@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from loopscope.audit.rule import Rule
 from loopscope.audit.rules.compared import compared, own_memory
+from loopscope.audit.rules.consistent import anchors, environment, shown
 from loopscope.audit.rules.drivers import driver_seeds, overwritten, repeated_calls
 from loopscope.audit.rules.hidden import hidden
 from loopscope.audit.rules.inputs import reused, secret_seed
 from loopscope.audit.rules.pinned import pinned, planted
-from loopscope.audit.rules.process import clock, own_process, pickles
+from loopscope.audit.rules.process import clock, own_process, pickles, unfenced_builds
 from loopscope.audit.rules.scripted import (
     benchmark_output,
     clean_build,
@@ -34,6 +35,7 @@ RULES: tuple[Rule, ...] = (
     Rule("secret-seed", 7, "inputs are drawn from a fresh secret seed", secret_seed),
     Rule("driver-seed", 7, "drivers draw nothing from constants", driver_seeds),
     Rule("hidden-data", 8, "seed, answers and the verifier's files are hidden", hidden),
+    Rule("unfenced-build", 8, "a solution is built behind a fence, from nothing", unfenced_builds),
     Rule("guard", 8, "a vendored guard is loopscope's own", vendored),
     Rule("benchmark-output", 1, "what a measured run prints is compared with an answer", benchmark_output),
     Rule("same-input", 2, "each repetition has an input of its own", same_input),
@@ -43,6 +45,9 @@ RULES: tuple[Rule, ...] = (
     Rule("constant-seed", 7, "no seed is written in the script", constant_seeds),
     Rule("unfenced", 8, "the solution's code cannot see /tests or write the reward", unfenced),
     Rule("image-secrets", 8, "the image holds nothing of the verifier's", image_secrets),
+    Rule("anchors", None, "anchors agree wherever they stand", anchors),
+    Rule("shown", None, "what the agent is shown is what the verifier does", shown),
+    Rule("parts", None, "image, solution and test script are there and stay", environment),
     Rule("pickles", 9, "the verifier loads no pickles", pickles),
 )
 """All of them."""

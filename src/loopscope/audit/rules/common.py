@@ -28,7 +28,7 @@ def solution_runs(verifier: Verifier) -> dict[str, list[Run]]:
     """Runs of programs that hold a solution, compilations left out, by name."""
     runs: dict[str, list[Run]] = {}
     for run in verifier.story.runs:
-        if run.holds_solution and not run.writable:
+        if run.holds_solution and not run.builds:
             runs.setdefault(run.name, []).append(run)
     return runs
 

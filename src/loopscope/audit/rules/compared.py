@@ -36,7 +36,7 @@ def compared(sources: TaskSources) -> Iterator[Finding]:
         grades = graded(verifier, reward, name, runs)
         if "self" in grades and not {"full", "weak", "partial"} & set(grades):
             continue  # kind 6 says so
-        why = fault(verifier, name, grades, measured, reward)
+        why = fault(verifier, name, grades, measured) or metric_fault(reward, name)
         if why:
             text = f"the program started here decides the reward, and {why}"
             severity = Severity.HIGH if measured or "never" in why else Severity.MEDIUM
@@ -70,7 +70,13 @@ def graded(verifier: Verifier, reward: Value, name: str, runs: list[Run]) -> dic
     return grades
 
 
-def fault(verifier: Verifier, name: str, grades: dict[str, str], measured: bool, reward: Value) -> str:
+def metric_fault(reward: Value, name: str) -> str:
+    """What is wrong with a metric that is itself a comparison; empty where nothing is."""
+    used = {label[2] for label in reward.of("cmp") if label[1] == name}
+    return _WORDS["partial"] if "partial" in used and "full" not in used else ""
+
+
+def fault(verifier: Verifier, name: str, grades: dict[str, str], measured: bool) -> str:
     """What is wrong with these grades; empty where nothing is."""
     enough = {"full"} if measured else {"full", "weak"}
     good = [grade for grade in enough if grade in grades]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
@@ -34,6 +35,11 @@ def hidden(sources: TaskSources) -> Iterator[Finding]:
             if f"tests/{file}" in {m.file for m in verifier.entries} or _is_data(sources, file):
                 text = f"tests/{file} lies beside the solution's code"
                 yield found(sources, "hidden-data", 8, Severity.HIGH, line_of(name), text, _HIDE)
+    for runs in solution_runs(verifier).values():
+        if runs[0].fenced and runs[0].writable:
+            text = "the solution may write into its box: what it leaves there the verifier, or its next run, finds"
+            yield found(sources, "hidden-data", 8, Severity.MEDIUM, runs[0].place.where, text, _HIDE)
+    yield from _links(sources, verifier)
     yield from _whole_results(sources, verifier)
     yield from _weaker_fence(sources, verifier)
     for wrote in verifier.story.of("wrote"):
@@ -66,6 +72,18 @@ def _answer_given(verifier: Verifier, run: str, given: frozenset[Label]) -> str:
             if group and group <= given:
                 return f"what {sorted(group)[-1][1]}() gives"
     return ""
+
+
+def _links(sources: TaskSources, verifier: Verifier) -> Iterator[Finding]:
+    """Submitted files that are opened as they are: a link in their place shows what only the verifier may read."""
+    for read in verifier.story.of("read"):
+        names = {str(label[1]).rsplit("/", 1)[-1] for label in read.value.of("src")}
+        ends = {name.rsplit("/", 1)[-1] for name in sources.editable}
+        plainly = "read_regular" not in read.text and re.search(r"open|read_|copy", read.text)
+        if verifier.guarded and plainly and names & ends:
+            text = f"`{read.text}` follows a link that a solution can leave there, to tests/ for one"
+            remedy = "read submitted files with O_NOFOLLOW, regular ones only, up to a size (verdict.submitted does)"
+            yield found(sources, "hidden-data", 8, Severity.MEDIUM, read.place.where, text, remedy)
 
 
 def _whole_results(sources: TaskSources, verifier: Verifier) -> Iterator[Finding]:
@@ -111,14 +129,23 @@ def _weaker_fence(sources: TaskSources, verifier: Verifier) -> Iterator[Finding]
                 yield found(
                     sources, "hidden-data", 8, Severity.HIGH, f"{file}:{getattr(node, 'lineno', 1)}", text, remedy
                 )
+    yield from _switched(sources)
+
+
+def _switched(sources: TaskSources) -> Iterator[Finding]:
+    """Counterfactual switches that are set for every verification."""
+    remedy = "set no LOOPSCOPE_ variable: they are for counterfactual verifications"
     environment = sources.toml.get("verifier", {}).get("env", {})
-    if isinstance(environment, dict) and "LOOPSCOPE_GUARD" in environment:
-        text = f"LOOPSCOPE_GUARD = {environment['LOOPSCOPE_GUARD']!r} asks for a weaker fence"
-        yield found(sources, "hidden-data", 8, Severity.HIGH, "task.toml", text, remedy)
-    for command in verifier.commands:
-        if "LOOPSCOPE_" in command.text:
-            text = f"`{command.text}` fixes what is secret or strong by default"
-            yield found(sources, "hidden-data", 8, Severity.HIGH, f"tests/test.sh:{command.line}", text, remedy)
+    places = [("task.toml", 0, f"{k}={v}") for k, v in environment.items()] if isinstance(environment, dict) else []
+    places += [("tests/test.sh", n, line) for n, line in enumerate(sources.text("tests/test.sh").splitlines(), 1)]
+    places += [("environment/Dockerfile", i.line, i.rest) for i in sources.dockerfile if i.keyword in ("ENV", "ARG")]
+    for file, number, line in places:
+        match = re.search(r"\bLOOPSCOPE_(\w+)[ =]", line)
+        if match and not line.lstrip().startswith(("#", "unset")):
+            kind = 7 if match[1] == "SEED" else 8 if match[1] == "GUARD" else None
+            severity = Severity.HIGH if kind else Severity.MEDIUM
+            where = f"{file}:{number}" if number else file
+            yield found(sources, "switches", kind, severity, where, f"`{line.strip()}`", remedy)
 
 
 def _strings(node: ast.AST) -> list[str]:

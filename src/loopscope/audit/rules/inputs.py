@@ -28,15 +28,17 @@ def reused(sources: TaskSources) -> Iterator[Finding]:
 
 def _warmed(sources: TaskSources, verifier: Verifier) -> Iterator[Finding]:
     """Two lines give one program things of the same origin."""
-    known: dict[tuple[str, frozenset[tuple[str, ...]]], str] = {}
-    for sent in verifier.story.sent:
-        origin = frozenset(label for label in sent.value.labels if label[0] in ("drawn", "fixed", "ret"))
-        if not any(label[0] != "ret" for label in origin) or not sent.box.has("src"):
+    known: dict[tuple[str, frozenset[tuple[str, ...]]], tuple[str, str]] = {}
+    given = [(s.run, s.place, s.value, s.box) for s in verifier.story.sent]
+    given += [(r.name, r.place, r.given, r.box) for r in verifier.story.runs if not r.builds]
+    for run, place, value, box in given:
+        origin = frozenset(label for label in value.labels if label[0] in ("drawn", "fixed", "ret"))
+        if not any(label[0] != "ret" for label in origin) or not box.has("src"):
             continue
-        first = known.setdefault((sent.run, origin), sent.place.where)
-        if first != sent.place.where:
-            text = f"{first} gives the same program the same input before: it can keep what it computed"
-            yield found(sources, "fresh-inputs", 2, Severity.HIGH, sent.place.where, text, _FRESH)
+        line, first = known.setdefault(("", origin), (place.where, run))
+        if (line, first) != (place.where, run):
+            text = f"{line} gives the solution the same input before: what it computed then can be kept"
+            yield found(sources, "fresh-inputs", 2, Severity.HIGH, place.where, text, _FRESH)
 
 
 def _same_again(sources: TaskSources, verifier: Verifier, run: Run) -> Iterator[Finding]:
@@ -100,7 +102,8 @@ def secret_seed(sources: TaskSources) -> Iterator[Finding]:
     for where, happening in sorted(seeds.items()):
         used = any(label[1:2] == (where,) for h in verifier.story.of("reward") for label in h.value.labels)
         masked = any(happening.value.has(kind) for kind in ("small", "perhaps"))
-        if where not in reported and (not verifier.guarded or (masked and used)):
+        everywhere = happening.text.split("(")[0].endswith((".seed", "manual_seed", "set_seed"))
+        if where not in reported and (not verifier.guarded or everywhere or (masked and used)):
             yield _seed(sources, where, happening.text, happening.value)
 
 

@@ -27,6 +27,8 @@ def pinned(sources: TaskSources) -> Iterator[Finding]:
     for run in verifier.story.runs:
         for label in sorted({*run.box.of("src"), *run.argv.of("src")}):
             name = plain_name(label[1], sources.info.workdir)
+            if sources.info.workdir in name:  # an option that names the whole directory
+                name = sources.info.workdir
             if name in sources.editable or name in seen or (not run.fenced and name == sources.info.workdir):
                 continue
             seen.add(name)
@@ -35,7 +37,7 @@ def pinned(sources: TaskSources) -> Iterator[Finding]:
 
 
 def _foreign(sources: TaskSources, where: str, name: str, fenced: bool) -> Finding:
-    if name in sources.starter:
+    if name in sources.starter or f"tests/{name}" in sources.files:
         text = f"{name} comes from the work dir, though no solution may change it: it can be replaced"
         return found(sources, "pinned-driver", 4, Severity.HIGH, where, text, _PIN)
     if name in ("?", sources.info.workdir):
@@ -56,6 +58,10 @@ def planted(sources: TaskSources) -> Iterator[Finding]:
         told = str(read.other.const or "")
         if "verdict.read_regular" in read.text:
             names = {told} if read.value.has("workdir") else set()
+        if sources.info.workdir in names and re.match(
+            r"(shutil\.)?copytree|(os\.)?(listdir|walk|scandir)|glob|.*\.glob|.*iterdir", read.text
+        ):
+            yield _foreign(sources, read.place.where, sources.info.workdir, True)
         foreign = sorted(n for n in names if n not in (*sources.editable, sources.info.workdir, ""))
         if not foreign or (foreign[0] in sources.starter and verifier.guarded is False):
             continue
@@ -73,10 +79,10 @@ def _options(sources: TaskSources, verifier: Verifier) -> Iterator[Finding]:
         loose = sorted(
             label[1] for label in run.argv.of("src") if label not in checked and label[1] in sources.editable
         )
-        if run.fenced and run.writable and loose:
+        if run.fenced and run.builds and loose:
             text = f"options from {loose[0]} reach the compiler unchecked: they can name files and other programs"
             yield found(sources, "pinned-driver", 4, Severity.HIGH, run.place.where, text, _PIN)
-    if not any(run.writable and run.argv.has("src") for run in verifier.story.runs):
+    if not any(run.builds and run.argv.has("src") for run in verifier.story.runs):
         return
     for file in sorted(verifier.scoring):
         yield from _patterns(sources, file, sources.modules.get(file))

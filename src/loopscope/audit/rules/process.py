@@ -36,10 +36,27 @@ def own_process(sources: TaskSources) -> Iterator[Finding]:
             text = "the reward is made of a number that the program with the solution's code says of itself"
             remedy = "measure from outside that program, or compute the metric here from its answer"
             yield found(sources, "own-process", 3, Severity.HIGH, line_of(name), text, remedy)
-        for run in runs:
+        for run in runs[:1]:
             if not run.fenced:
                 text = "the solution's code runs as the verifier's own user, who can signal it and write its reward"
                 yield found(sources, "own-process", 3, Severity.HIGH, run.place.where, text, _APART)
+
+
+def unfenced_builds(sources: TaskSources) -> Iterator[Finding]:
+    """Kinds 5 and 8, in Python that scores: what a solution brings is built by the verifier's own user."""
+    seen = set()
+    for run in verifier_of(sources).story.runs:
+        if run.fenced or not run.builds or not run.holds_source or run.place.where in seen:
+            continue
+        seen.add(run.place.where)
+        words = [str(v.const) for v in run.argv.items or ()]
+        if words[:1] and words[0].endswith(("make", "ninja")) and not {"clean", "-B", "--always-make"} & set(words):
+            text = f"`{' '.join(words)}` takes what it finds built for up to date"
+            remedy = "build from the sources in an empty directory"
+            yield found(sources, "unfenced-build", 5, Severity.HIGH, run.place.where, text, remedy)
+        text = "what the solution brings is compiled by the verifier's user: an #include can read tests/"
+        remedy = "compile behind the fence too, in a box that holds the sources and nothing else"
+        yield found(sources, "unfenced-build", 8, Severity.MEDIUM, run.place.where, text, remedy)
 
 
 def clock(sources: TaskSources) -> Iterator[Finding]:
@@ -60,6 +77,10 @@ def clock(sources: TaskSources) -> Iterator[Finding]:
 def pickles(sources: TaskSources) -> Iterator[Finding]:
     """Kind 9."""
     for happening in verifier_of(sources).story.of("pickle"):
+        if re.match(r"(eval|exec|compile)\(", happening.text) and happening.value.has("src"):
+            text = f"`{happening.text}` runs the solution's text in the process that scores"
+            yield found(sources, "own-process", 3, Severity.HIGH, happening.place.where, text, _APART)
+            continue
         theirs = any(label[0] in ("out", "src", "weak") for label in happening.value.labels)
         own = happening.value.has("own") or re.search(r"[\"']/tests/", happening.text)
         if theirs or not own:
