@@ -24,7 +24,7 @@ MODEL_BYTES, MODEL_ARRAYS = 64 << 10, 16
 
 def ask(guard, files, what, arrays, seconds):
     """Run the solution's function on these arrays within these seconds of processor."""
-    limits = Limits(wall=20.0, cpu=int(GRACE * seconds) + 1, memory=1 << 30, file=1 << 20, processes=False)
+    limits = Limits(wall=50.0, cpu=int(GRACE * seconds) + 1, memory=1 << 30, file=1 << 20, processes=False)
     with guard.start([sys.executable, "-I", "-B", "runner.py", what], guard.new_box(files), limits) as child:
         try:
             if child.read(1) != b"!":
@@ -44,8 +44,8 @@ def ask(guard, files, what, arrays, seconds):
 def judge(guard):
     files = {**verdict.submitted(["species.py"], 256 << 10), **verdict.pristine("runner.py", "wire.py")}
     random = np.random.default_rng(verdict.seed())
-    count, tests = min(verdict.setting("COLLECTIONS", 8), 16), min(verdict.setting("TESTS", 3000), 5000)
-    drawn = [draw(random, tests) for _ in range(count)]
+    count, tests = min(verdict.setting("COLLECTIONS", 12), 16), min(verdict.setting("TESTS", 4000), 5000)
+    drawn = [draw(random, tests, turn) for turn in range(count)]
     lessons = {}
     for n, (x, labels, _, _) in enumerate(drawn):
         lessons["%d/x" % n], lessons["%d/labels" % n] = x, labels

@@ -1,5 +1,7 @@
 """Beetles measured and labelled: draws the data of one collection. The verifier draws its own in the same way."""
 
+import itertools
+
 import numpy as np
 
 SPECIES, MEASURES, LESSONS = 4, 5, 2000
@@ -7,8 +9,11 @@ WRONG = (0.45, 0.40, 0.32, 0.23)  # share of wrong labels in a species; which sp
 CONFUSED = 0.9  # of the wrong labels name the one species it is mostly taken for
 
 
-def draw(random, tests):
-    """(measures, labels, test measures, true species): the labels of the 2000 beetles to learn from are often wrong."""
+def draw(random, tests, turn=0):
+    """(measures, labels, test measures, true species): the labels of the 2000 beetles to learn from are often wrong.
+
+    `turn` counts collections: in six of them the shares of wrong labels stand in each order around the ring once.
+    """
     count = LESSONS + tests
     curved = random.standard_normal((SPECIES, MEASURES, MEASURES))
     curved = curved + curved.transpose(0, 2, 1)
@@ -23,11 +28,14 @@ def draw(random, tests):
         share = np.bincount(affinity.argmax(1), minlength=SPECIES) / count
         affinity = affinity - (share * SPECIES - 1) / 4
     species = affinity.argmax(1)
-    ring, wrong = random.permutation(SPECIES), random.permutation(WRONG)
+    ring, wrong = random.permutation(SPECIES), np.empty(SPECIES)  # each species is mostly taken for the one before it
+    wrong[ring] = WRONG[0], *list(itertools.permutations(WRONG[1:]))[turn % 6]
     chance = np.empty((SPECIES, SPECIES))  # of each label, for each species
     for one, other in zip(ring, np.roll(ring, 1)):
         chance[one] = wrong[one] * (1 - CONFUSED) / (SPECIES - 2)
         chance[one, other], chance[one, one] = wrong[one] * CONFUSED, 1 - wrong[one]
-    steps = chance.cumsum(1)[species[:LESSONS], :-1]
-    labels = (random.random((LESSONS, 1)) > steps).sum(1)
+    labels = np.empty(LESSONS, int)
+    for one in range(SPECIES):  # just so many of each label as the chances say, so that collections are alike
+        own = random.permutation(np.flatnonzero(species[:LESSONS] == one))
+        labels[own] = np.searchsorted((chance[one].cumsum() * len(own)).round(), np.arange(len(own)), side="right")
     return x[:LESSONS], labels, x[LESSONS:], species[LESSONS:]
