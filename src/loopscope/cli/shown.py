@@ -34,8 +34,8 @@ class Shown:
     """The same for just these tasks."""
     k: str
 
-    def number(self, agent: str, measure: str, value: float | None, unofficial: int) -> str:
-        """`0.29 [0.21, 0.38]`; below it where it lies whatever is missing."""
+    def number(self, agent: str, measure: str, value: float | None, unofficial: int, *, bounds: bool = True) -> str:
+        """`0.29 [0.21, 0.38]`; with `bounds`, below it where it lies whatever is missing."""
         from loopscope.models.standing import spelled_interval
 
         if value is None:
@@ -43,7 +43,7 @@ class Shown:
         row = self.intervals.get((agent, measure))
         spread = spelled_interval(row.low, row.high) if row else spelled_interval(None, None)
         text = f"{UNOFFICIAL if unofficial else ''}{value:.2f} {escape(spread)}"
-        if row is None or row.missing_low is None or row.missing_high is None:
+        if not bounds or row is None or row.missing_low is None or row.missing_high is None:
             return text
         return f"{text}\n({row.missing_low:.2f} to {row.missing_high:.2f})"
 

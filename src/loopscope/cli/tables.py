@@ -219,9 +219,9 @@ def _measure(shown: Shown, found: Mapping[tuple[str, str], Mapping[str, Any]], a
     row = found.get((agent, name))
     if row is None:
         return MISSING
-    text = shown.number(agent, name, row["value"], row["n_reconstructed"] + row["n_reported"])
-    low, high = (found.get((agent, f"{name}_{end}"), {}).get("value") for end in ("low", "high"))
+    text = shown.number(agent, name, row["value"], row["n_reconstructed"] + row["n_reported"], bounds=False)
     told = shown.intervals.get((agent, name))
+    low, high = (told.missing_low, told.missing_high) if told else (None, None)
     if own and told and row["value"] is not None:
         text = f"{text}\n{_support(told.n_tasks, told.n_runs)}"
     if row["value"] is None or low is None or high is None or high - low < 5e-4:
