@@ -8,12 +8,14 @@ from pathlib import Path
 import pytest
 from make_task import make_task
 
+from loopscope.models.task import GIT_LAYER
 from loopscope.records import publish
+from loopscope.sandbox.dockerfile import read_dockerfile
 from loopscope.tasks import TaskError, TaskSource, builtin_names, prepare_task, prepared_dir, resolve
 from loopscope.tasks.with_git import with_git
 
 prepare = functools.partial(prepare_task, publish=publish)
-APT = "RUN apt-get update && apt-get install -y --no-install-recommends git && rm -rf /var/lib/apt/lists/*"
+APT = "RUN : loopscope brings git && apt-get update && apt-get install -y --no-install-recommends git && rm -rf /var/lib/apt/lists/*"
 
 
 @pytest.mark.parametrize(
@@ -25,14 +27,17 @@ APT = "RUN apt-get update && apt-get install -y --no-install-recommends git && r
         ("FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\n", APT),
         ("FROM mine:1\nRUN apt-get update && apt-get install -y gcc\n", APT),
         ("FROM mine:1\nRUN apt install -y gcc\n", APT),
-        ("FROM alpine:3.20\n", "RUN apk add --no-cache git"),
-        ("FROM golang:1.22-alpine\n", "RUN apk add --no-cache git"),
-        ("FROM mine:1\nRUN apk add gcc\n", "RUN apk add --no-cache git"),
-        ("FROM fedora:40\n", "RUN dnf install -y git && dnf clean all"),
-        ("FROM rockylinux:9\nRUN dnf install -y gcc\n", "RUN dnf install -y git && dnf clean all"),
-        ("FROM registry.access.redhat.com/ubi9-minimal\n", "RUN microdnf install -y git && microdnf clean all"),
-        ("FROM centos:7\nRUN yum install -y gcc\n", "RUN yum install -y git && yum clean all"),
-        ("FROM opensuse/leap\n", "RUN zypper --non-interactive install git && zypper clean --all"),
+        ("FROM alpine:3.20\n", f"RUN {GIT_LAYER} && apk add --no-cache git"),
+        ("FROM golang:1.22-alpine\n", f"RUN {GIT_LAYER} && apk add --no-cache git"),
+        ("FROM mine:1\nRUN apk add gcc\n", f"RUN {GIT_LAYER} && apk add --no-cache git"),
+        ("FROM fedora:40\n", f"RUN {GIT_LAYER} && dnf install -y git && dnf clean all"),
+        ("FROM rockylinux:9\nRUN dnf install -y gcc\n", f"RUN {GIT_LAYER} && dnf install -y git && dnf clean all"),
+        (
+            "FROM registry.access.redhat.com/ubi9-minimal\n",
+            f"RUN {GIT_LAYER} && microdnf install -y git && microdnf clean all",
+        ),
+        ("FROM centos:7\nRUN yum install -y gcc\n", f"RUN {GIT_LAYER} && yum install -y git && yum clean all"),
+        ("FROM opensuse/leap\n", f"RUN {GIT_LAYER} && zypper --non-interactive install git && zypper clean --all"),
         ("FROM alpine AS a\nRUN apk add gcc\nFROM debian\nCOPY --from=a /x /x\n", APT),
         ("FROM debian AS a\nRUN apt-get install -y gcc\nFROM a\n", APT),
         ("FROM debian\nRUN apt-get install -y libgit2-dev git-lfs\n", APT),
@@ -69,7 +74,7 @@ def test_an_unknown_image_is_asked_for_its_package_manager_when_it_is_built() ->
     derived = with_git("FROM busybox\n")
     assert derived is not None
     line = derived[0].splitlines()[-1]
-    assert line.startswith("RUN command -v git >/dev/null || { command -v apt-get >/dev/null && ")
+    assert line.startswith(f"RUN {GIT_LAYER} && {{ command -v git >/dev/null || {{ command -v apt-get >/dev/null && ")
     assert all(manager in line for manager in ("apk", "dnf", "microdnf", "yum", "zypper"))
 
 
@@ -100,3 +105,16 @@ def test_a_prepared_task_has_it_and_its_hashes_follow(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", builtin_names())
 def test_the_suite_s_images_have_git_already(name: str) -> None:
     assert with_git((resolve(name, Path()).directory / "environment/Dockerfile").read_text()) is None
+
+
+@pytest.mark.parametrize("text", ["FROM debian\nRUN apt-get install -y gcc\n", "FROM busybox\nUSER app\n"])
+def test_the_local_sandbox_passes_over_it(tmp_path: Path, text: str) -> None:
+    """Where the host has no git, that is said of the study and keeps nothing from running."""
+    derived = with_git(text)
+    assert derived is not None
+    (tmp_path / "Dockerfile").write_text(text)
+    own = read_dockerfile(tmp_path / "Dockerfile", {})
+    (tmp_path / "Dockerfile").write_text(derived[0])
+    plan = read_dockerfile(tmp_path / "Dockerfile", {})
+    assert (plan.steps, plan.user, plan.requirements) == (own.steps, own.user, own.requirements)
+    assert "git" not in plan.requirements.tools

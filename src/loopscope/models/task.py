@@ -10,6 +10,10 @@ from loopscope.models.base import Migration, Record, Versioned, same_fields
 
 Direction = Literal["maximize", "minimize"]
 
+GIT_LAYER = ": loopscope brings git"
+"""How the RUN begins that a prepared Dockerfile has besides its author's: images get git by it, and the local sandbox,
+which shows the host's git or says that there is none, passes over it."""
+
 
 class Anchors(Record):
     """What the reward is measured against, as `task.toml` states it (`optimization.*`)."""

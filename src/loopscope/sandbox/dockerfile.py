@@ -13,6 +13,7 @@ from pathlib import Path, PurePosixPath
 
 from dockerfile_parse import DockerfileParser
 
+from loopscope.models.task import GIT_LAYER
 from loopscope.sandbox.errors import DockerfileError
 from loopscope.sandbox.requirements import Requirements
 from loopscope.sandbox.rootfs import mentioned_roots
@@ -175,6 +176,8 @@ class _Reader:
 
     def on_run(self, at: _Instruction) -> None:
         text = re.sub(r"^(\s*--(mount|network|security)=\S+)+\s*", "", at.value)
+        if text.startswith(GIT_LAYER):
+            return
         shell = self.shell
         if text.startswith("["):
             with contextlib.suppress(ValueError):  # else a shell command that begins with a test: [ -f x ] && ...

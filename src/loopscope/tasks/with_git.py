@@ -1,6 +1,6 @@
 """A task's Dockerfile with git added, for agents that are told to keep their record in it: a derived image.
 
-The local sandbox shows the host's git and only looks for it; Docker-like environments build this file. Nothing is added
+The local sandbox shows the host's git and passes over the layer; Docker-like environments build it. Nothing is added
 where the file installs git itself or starts from an image that is known to have it.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
+from loopscope.models.task import GIT_LAYER
 from loopscope.tasks.dockerfile import instructions
 from loopscope.tasks.errors import TaskError
 
@@ -61,7 +62,7 @@ def with_git(text: str) -> tuple[str, str] | None:
         return None
     manager = _manager(stage, f"{short}:{tag}", short)
     command = _INSTALL[manager] if manager else _whichever()
-    lines = [_COMMENT, f"RUN {command}"]
+    lines = [_COMMENT, f"RUN {GIT_LAYER} && {command}"]
     if stage.user is not None and stage.user.split(":")[0] not in ("root", "0"):
         lines = [_COMMENT, "USER root", lines[1], f"USER {stage.user}"]
     return text.rstrip("\n") + "\n\n" + "\n".join(lines) + "\n", manager or "whichever package manager it has"
@@ -104,4 +105,4 @@ def _manager(stage: _Stage, image: str, short: str) -> str | None:
 
 def _whichever() -> str:
     tries = " || ".join(f"{{ command -v {manager} >/dev/null && {command}; }}" for manager, command in _INSTALL.items())
-    return f"command -v git >/dev/null || {tries}"
+    return f"{{ command -v git >/dev/null || {tries}; }}"
