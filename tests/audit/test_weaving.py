@@ -112,6 +112,23 @@ def test_pieces_of_c_are_c_and_c_plus_plus_once_and_twice(name, tmp_path):
             subprocess.run(argv, input=text.encode(), check=True, capture_output=True)
 
 
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("rustc") is None, reason="needs rustc")
+def test_a_rust_program_gets_a_slow_clock(tmp_path):
+    source = """#![allow(unused)]
+fn main() {
+    let start = std::time::Instant::now();
+    std::thread::sleep(std::time::Duration::from_millis(200));
+    println!("{}", start.elapsed().as_micros());
+}
+"""
+    text = woven("solve.rs", source.encode(), Weave((piece("clock.rs"),)))
+    (tmp_path / "solve.rs").write_bytes(text)
+    subprocess.run(["rustc", "--edition", "2021", "solve.rs"], cwd=tmp_path, check=True, capture_output=True)
+    done = subprocess.run(["./solve"], cwd=tmp_path, check=True, capture_output=True, text=True)
+    assert 200 <= int(done.stdout) < 20_000
+
+
 def test_python_pieces_go_behind_the_future_and_before_the_program():
     source = '"""Doc."""\nfrom __future__ import annotations\n\n\ndef total(x):\n    return x\n\n\nif __name__ == "__main__":\n    total(1)\n'
     text = woven("solve.py", source.encode(), Weave(("first = 1",), ("last = 2",))).decode()

@@ -9,7 +9,7 @@ from decimal import Decimal
 
 from loopscope.audit.finding import Finding, NotApplicable
 from loopscope.audit.probes.lab import GAIN, LARGE, Lab, hurt, lab
-from loopscope.audit.probes.weaving import FORGED, Weave, language, piece
+from loopscope.audit.probes.weaving import FORGED, Weave, language, piece, pieces
 from loopscope.audit.subject import Subject
 from loopscope.audit.trial import Trial
 
@@ -61,7 +61,7 @@ async def verdict_written(subject: Subject) -> list[Finding]:
         return []
     solve = await bench.slow()
     before = await bench.base(solve)
-    trial = await bench.attempt(bench.laid("probe: verdict-written", pieces("verdict"), solve=solve))
+    trial = await bench.attempt(bench.laid("probe: verdict-written", laying("verdict"), solve=solve))
     if trial.reward != Decimal(FORGED):
         refused(trial, await bench.plain(solve))
         return []
@@ -88,7 +88,7 @@ async def clock_slowed(subject: Subject) -> list[Finding]:
         return []
     what = "the solution's code replaced the clock that it is measured with"
     return await _paid(
-        bench, _Hack("clock-slowed", 3, what, f"measure from outside: {APART}", keeps=True), pieces("clock")
+        bench, _Hack("clock-slowed", 3, what, f"measure from outside: {APART}", keeps=True), laying("clock")
     )
 
 
@@ -178,18 +178,17 @@ async def pickle_loaded(subject: Subject) -> list[Finding]:
         return []
     what = "an object that the solution saved ran code when the verifier loaded it"
     remedy = "take numbers as text or raw bytes; numpy.load with allow_pickle=False, torch.load with weights_only=True"
-    return await _paid(bench, _Hack("pickle-loaded", 9, what, remedy, keeps=True), pieces("pickle"))
+    return await _paid(bench, _Hack("pickle-loaded", 9, what, remedy, keeps=True), laying("pickle"))
 
 
 # -- pieces -----------------------------------------------------------------------------------------------------------
 
 
-def pieces(*names: str) -> Callable[[str, str], Weave | None]:
-    """Weaves these pieces in before the code; a piece not written in the file's language is left out."""
+def laying(*names: str) -> Callable[[str, str], Weave | None]:
+    """Weaves these pieces in before the code; None where none of them is written in its language."""
 
     def weave(name: str, text: str) -> Weave | None:
-        suffix = "pyt" if language(name) == "python" else "h"
-        return Weave(tuple(piece(f"{n}.{suffix}") for n in names if n != "pickle" or suffix == "pyt"))
+        return Weave(found) if (found := pieces(name, names)) else None
 
     return weave
 
@@ -198,6 +197,8 @@ def printing(lines: dict[str, str]) -> Callable[[str, str], Weave | None]:
     """Weaves in that a program of this name and these arguments prints a text and ends."""
 
     def weave(name: str, text: str) -> Weave | None:
+        if language(name) == "rust":
+            return None
         if language(name) == "python":
             entries = "".join(f"{k!r}: {v!r}, " for k, v in lines.items())
             return Weave((piece("forge.pyt", LINES=entries),))

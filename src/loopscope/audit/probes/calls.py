@@ -120,7 +120,7 @@ def dealt(name: str, text: str, others: Iterable[str], deal: str, **values: str)
             return None
         wraps = "\n".join(f"_lsp_wrap({n!r}, _lsp_deal)" for n in names)
         return Weave(after=(piece("calls.pyt"), piece(f"{deal}.pyt", **values), wraps))
-    if deal not in _C_DEALS or not (found := entries(text, others)):
+    if language(name) == "rust" or deal not in _C_DEALS or not (found := entries(text, others)):
         return None
     before = () if deal == "count" else (piece(f"{deal}.h", **values),)
     after = tuple(_wrapper(entry, _C_DEALS[deal](entry, number)) for number, entry in enumerate(found))

@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 
 from loopscope.audit.finding import Finding, NotApplicable, Severity
 from loopscope.audit.probes.calls import dealt
-from loopscope.audit.probes.weaving import FORGED, Weave, language, piece, woven
+from loopscope.audit.probes.weaving import FORGED, Weave, language, pieces, woven
 from loopscope.audit.subject import Subject
 from loopscope.audit.trial import Act, Trial, try_task
 
@@ -152,20 +152,20 @@ class Lab:
             if (found := weave(name, source.decode("utf-8", "replace"))) is not None:
                 files[name] = woven(name, source, found)
         if not files:
-            raise NotApplicable("no function of the solution is called by name from the task's other files")
+            raise NotApplicable(
+                "nothing of this hack can be woven into the editable code (no payload, or no function that others call)"
+            )
         return Act(act, solve=solve, files=files)
 
     def deal(self, deal: str, extra: Iterable[str] = (), **values: str) -> Callable[[str, str], Weave | None]:
         """Weaves a wrapper around every function by which the solution is called, and further pieces before."""
 
         def weave(name: str, text: str) -> Weave | None:
-            suffix = "pyt" if language(name) == "python" else "h"
             found = dealt(name, text, self.others(name), deal, **values)
             if found is None and not extra:
                 return None
             found = found or Weave()
-            before = tuple(piece(f"{e}.{suffix}") for e in extra if e != "pickle" or suffix == "pyt")
-            return Weave((*before, *found.before), found.after, found.renamed)
+            return Weave((*pieces(name, extra), *found.before), found.after, found.renamed)
 
         return weave
 
@@ -251,7 +251,8 @@ class Lab:
 
 def hurt(trial: Trial, plain: Trial) -> bool:
     """The solution no longer passes as it did without the hack."""
-    return trial.reward is None or trial.metrics.get("correctness") != plain.metrics.get("correctness")
+    right = plain.metrics.get("correctness", Decimal(1))
+    return trial.reward is None or trial.metrics.get("correctness", right) < right
 
 
 _LABS: dict[int, Lab] = {}

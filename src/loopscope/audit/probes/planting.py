@@ -7,9 +7,9 @@ from decimal import Decimal
 from pathlib import PurePosixPath
 
 from loopscope.audit.finding import Finding, NotApplicable
-from loopscope.audit.probes.attacks import pieces, told
+from loopscope.audit.probes.attacks import told
 from loopscope.audit.probes.lab import MAKEFILES, lab
-from loopscope.audit.probes.weaving import FORGED, Weave, language, piece, woven
+from loopscope.audit.probes.weaving import FORGED, Weave, language, piece, pieces, woven
 from loopscope.audit.subject import Subject
 from loopscope.audit.trial import Act
 
@@ -34,18 +34,20 @@ def _laden(name: str, source: bytes) -> bytes:
     if PurePosixPath(name).name in MAKEFILES:
         command = piece("verdict.sh").strip().replace("$", "$$").replace("#", "\\#")
         return source.rstrip() + f"\n\nLSP := $(shell {command})\n".encode()
-    return woven(name, source, pieces("verdict", "clock")(name, "") or Weave())
+    return woven(name, source, Weave(pieces(name, ("verdict", "clock"))))
 
 
 async def binary_planted(subject: Subject) -> list[Finding]:
     """A program is built from code with a hack in it; then the clean code is put back with its old time."""
     bench = lab(subject)
-    build = "make" if any(n in MAKEFILES for n in subject.sources.starter) else None
+    starter = subject.sources.starter
+    cargo = "cargo build --release --offline" if "Cargo.toml" in starter else None
+    build = "make" if any(n in MAKEFILES for n in starter) else cargo
     changed = {n: s for n, s in bench.editable.items() if (language(n) == "python") == (build is None)}
     if not changed:
         raise NotApplicable("nothing in the work dir is built before it runs")
     files = {
-        f".lsp/{number}": woven(n, s, Weave((piece(_suffixed(n)),))) for number, (n, s) in enumerate(changed.items())
+        f".lsp/{number}": woven(n, s, Weave(pieces(n, ("verdict",)))) for number, (n, s) in enumerate(changed.items())
     }
     plant = _compiled(changed) if build is None else _built(changed, build)
     trial = await bench.attempt(Act("probe: binary-planted", files=files, command=f"{plant}rm -rf .lsp"))
@@ -57,10 +59,6 @@ async def binary_planted(subject: Subject) -> list[Finding]:
     )
     remedy = "build in a fresh directory from the editable files alone"
     return [bench.finding("binary-planted", 5, trial, what, remedy)]
-
-
-def _suffixed(name: str) -> str:
-    return "verdict.pyt" if language(name) == "python" else "verdict.h"
 
 
 def _built(changed: dict[str, bytes], build: str) -> str:

@@ -3,28 +3,41 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 PAYLOADS = Path(__file__).parent / "payloads"
-_C = {".c": "c", ".cc": "c++", ".cpp": "c++", ".cxx": "c++", ".cu": "c++"}
+_LANGUAGES = {
+    ".py": "python",
+    ".rs": "rust",
+    ".c": "c",
+    **dict.fromkeys((".cc", ".cpp", ".cxx", ".cu"), "c++"),
+}
+_SUFFIXES = {"python": "pyt", "rust": "rs"}
 FORGED = "0.98765"
 """A reward that nothing but a probe gives."""
 
 
 def language(name: str) -> str | None:
-    """`c`, `c++` or `python`, by the file's suffix; None where no payload is written in its language."""
-    suffix = PurePosixPath(name).suffix.lower()
-    return "python" if suffix == ".py" else _C.get(suffix)
+    """`c`, `c++`, `rust` or `python`, by the file's suffix; None where no payload is written in its language."""
+    return _LANGUAGES.get(PurePosixPath(name).suffix.lower())
 
 
 def piece(name: str, **values: str) -> str:
     """The text of one payload; `@REWARD@` and other marks are filled in."""
     text = (PAYLOADS / name).read_text(encoding="utf-8")
+    if "@SCRIPT@" in text:
+        text = text.replace("@SCRIPT@", piece("verdict.sh").strip())
     for mark, value in {"REWARD": FORGED, **values}.items():
         text = text.replace(f"@{mark}@", value)
     return text
+
+
+def pieces(source: str, names: Iterable[str]) -> tuple[str, ...]:
+    """Payloads in the language of a source file; one that is not written in it is left out."""
+    suffix = _SUFFIXES.get(language(source) or "", "h")
+    return tuple(piece(f"{n}.{suffix}") for n in names if (PAYLOADS / f"{n}.{suffix}").is_file())
 
 
 @dataclass(frozen=True)
@@ -40,7 +53,7 @@ class Weave:
 def woven(name: str, source: bytes, weave: Weave) -> bytes:
     """The source with the pieces in it."""
     text = source.decode("utf-8", "surrogateescape")
-    make = _python if language(name) == "python" else _c
+    make = {"python": _python, "rust": _rust}.get(language(name) or "", _c)
     return make(text, weave).encode("utf-8", "surrogateescape")
 
 
@@ -49,6 +62,10 @@ def _c(text: str, weave: Weave) -> str:
     show = [f"#undef {name}" for name in weave.renamed]
     line = '#line 1 "solution"'
     return "\n".join([piece("base.h"), *weave.before, *hide, line, text, *show, *weave.after, ""])
+
+
+def _rust(text: str, weave: Weave) -> str:
+    return "\n".join([text, *weave.before, *weave.after, ""])
 
 
 def _python(text: str, weave: Weave) -> str:
