@@ -127,6 +127,31 @@ def test_cost_and_time_say_what_is_unknown(tmp_path: Path) -> None:
     assert "1 min 15 s, no intervaltotal 1 min 15 s, n = 1" in part
 
 
+def test_the_list_price_stands_beside_the_cost_with_a_warning_where_they_lie_far_apart(tmp_path: Path) -> None:
+    study = small(tmp_path)
+    path = study / "tables" / "resources.parquet"
+    frame = pl.read_parquet(path)
+    mine = frame.filter((pl.col("agent") == "nop") & (pl.col("resource") == "cost_usd"))
+    price = mine.with_columns(resource=pl.lit("priced_usd"), per_task=pl.lit(1.5), total=pl.lit(3.0), runs=pl.lit(2))
+    pl.concat([frame, price.cast(frame.schema)]).write_parquet(path)
+    build_report(study)
+
+    def part() -> str:
+        text = " ".join(Page(study / "report" / "index.html").text.split())
+        return text[text.index("Cost and time") : text.index("Task by task")]
+
+    assert "$1.50" in part() and "total $3.00, n = 2" in part()
+    assert "lie far apart" not in part()
+    runs = study / "tables" / "runs.parquet"
+    said = [
+        "the run is said to have cost 9 USD, and its tokens are worth 1.5 USD at the list prices of 2026-01-01 for m"
+    ]
+    doubt = pl.when(pl.col("agent") == "nop").then(pl.lit(said)).otherwise("flags")
+    pl.read_parquet(runs).with_columns(flags=doubt).write_parquet(runs)
+    build_report(study)
+    assert "cost and list price lie far apart in" in part()
+
+
 def test_the_reason_for_a_missing_final_score_is_how_its_verification_ended(tmp_path: Path) -> None:
     study = small(tmp_path)
     path = study / "tables" / "runs.parquet"

@@ -13,6 +13,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict
 
 from loopscope.models import RunRecord, Usage
+from loopscope.models.usage import COST_DOUBT
 
 FAR = 2
 """A claim is far from the list price when one is more than so many times the other."""
@@ -113,6 +114,6 @@ def cost_doubt(record: RunRecord) -> str | None:
     if claim <= FAR * price.cached and price.cached <= FAR * claim:
         return None
     return (
-        f"the run is said to have cost {claim:f} USD, and its tokens are worth {price.cached.normalize():f} USD at the "
+        f"{COST_DOUBT} {claim:f} USD, and its tokens are worth {price.cached.normalize():f} USD at the "
         f"list prices of {price.dated} for {price.model}"
     )

@@ -7,6 +7,9 @@ from typing import Literal
 
 from loopscope.models.base import Record
 
+COST_DOUBT = "the run is said to have cost"
+"""How a run's flag begins that says that its cost lies far from what its tokens cost at list prices."""
+
 
 class Usage(Record):
     """Disjoint token counts; None is unknown, never zero."""

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from loopscope.models.tables import OVERALL, ResourceRow
+from loopscope.models.usage import COST_DOUBT
 from loopscope.report import format as fmt
 from loopscope.report.format import Cell
 from loopscope.report.inputs import StudyInputs
@@ -14,6 +15,7 @@ from loopscope.report.text import one_line
 
 COLUMNS: tuple[tuple[str, Callable[[float | None], str]], ...] = (
     ("cost_usd", fmt.usd),
+    ("priced_usd", fmt.usd),
     ("tokens", fmt.tokens),
     ("agent_sec", fmt.seconds),
     ("tool_calls", fmt.count),
@@ -27,16 +29,29 @@ class UseLine:
 
     agent: str
     uses: tuple[tuple[Cell, str], ...]
+    warning: str = ""
+    """That what its runs are said to have cost lies far from what their tokens cost at list prices."""
 
 
 def use_lines(inputs: StudyInputs) -> tuple[UseLine, ...]:
     """The agents that have a run, in the order of every figure."""
     found = {(r.agent, r.resource): r for r in inputs.resources if r.category == OVERALL}
     return tuple(
-        UseLine(one_line(agent, 90), tuple(_use(inputs, found.get((agent, key)), show) for key, show in COLUMNS))
+        UseLine(
+            one_line(agent, 90),
+            tuple(_use(inputs, found.get((agent, key)), show) for key, show in COLUMNS),
+            _warning(inputs, agent),
+        )
         for agent in inputs.agents
         if any((agent, key) in found for key, _ in COLUMNS)
     )
+
+
+def _warning(inputs: StudyInputs, agent: str) -> str:
+    doubted = sum(any(flag.startswith(COST_DOUBT) for flag in run.flags) for run in inputs.runs if run.agent == agent)
+    if not doubted:
+        return ""
+    return f"cost and list price lie far apart in {fmt.plural(doubted, 'run')}; the pages of those runs give both"
 
 
 def _use(inputs: StudyInputs, row: ResourceRow | None, show: Callable[[float | None], str]) -> tuple[Cell, str]:
