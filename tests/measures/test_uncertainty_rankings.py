@@ -15,7 +15,7 @@ from loopscope.measures.uncertainty import (
     resample,
     without_category,
 )
-from loopscope.measures.uncertainty.rankings import _weighted_taus
+from loopscope.measures.uncertainty.rankings import _place_shares, _weighted_taus
 
 
 def test_shares_of_places_and_pairs_add_up_and_agree() -> None:
@@ -35,6 +35,16 @@ def test_equal_models_share_and_a_sure_order_is_sure() -> None:
     assert found.models == ("c", "a", "b")
     assert found.rank.tolist() == [[1, 0, 0], [0, 0.5, 0.5], [0, 0.5, 0.5]]
     assert found.above.tolist() == [[0.5, 1, 1], [0, 0.5, 0.5], [0, 0.5, 0.5]]
+
+
+def test_shares_of_places_are_those_that_counting_gives() -> None:
+    values = np.random.default_rng(1).integers(0, 4, (300, 6)) / 4
+    found = _place_shares(values)
+    for model in range(6):
+        better, equal = (values > values[:, [model]]).sum(axis=1), (values == values[:, [model]]).sum(axis=1)
+        for place in range(6):
+            share = (((better <= place) & (place < better + equal)) / equal).mean()
+            assert found[model, place] == pytest.approx(share, abs=1e-12)
 
 
 def test_models_that_cannot_be_ranked_are_named() -> None:
