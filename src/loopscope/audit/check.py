@@ -18,7 +18,7 @@ from loopscope.audit.rules import RULES
 from loopscope.audit.sources import TaskSources
 from loopscope.audit.subject import Subject
 from loopscope.audit.trial import Trial
-from loopscope.models import EnvironmentSpec
+from loopscope.models import EnvironmentSpec, VerificationStatus
 from loopscope.models.audit import AuditReport, AuditTrial, RuleOutcome, TaskAudit
 from loopscope.tasks import TaskError, TaskSource, read_task, resolve
 
@@ -117,6 +117,7 @@ async def _try(probe: Probe, subject: Subject) -> tuple[list[Finding], RuleOutco
     begun, reason = time.monotonic(), None
     found: list[Finding] = []
     try:
+        await _can_be_tried(probe, subject)
         found = await probe.run(subject)
         outcome = "found" if found else "clean"
     except NotApplicable as why:
@@ -124,6 +125,14 @@ async def _try(probe: Probe, subject: Subject) -> tuple[list[Finding], RuleOutco
     except Exception as error:
         outcome, reason = "failed", _line(error)
     return found, _outcome(probe, "dynamic", outcome, reason, begun)
+
+
+async def _can_be_tried(probe: Probe, subject: Subject) -> None:
+    """Raises `NotApplicable` where a try would only say again that nothing runs here."""
+    if subject.info.gpus and not Path("/dev/nvidia0").exists():
+        raise NotApplicable(f"the task asks for {subject.info.gpus} GPU, and this machine has none")
+    if probe is not HEALTH[0] and (await subject.starter()).status is VerificationStatus.ERROR:
+        raise NotApplicable("no verification could be made: see what is said of the starter")
 
 
 def _outcome(rule: Rule | Probe, half: str, outcome: str, reason: str | None, begun: float) -> RuleOutcome:

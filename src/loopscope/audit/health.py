@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from decimal import Decimal
 
 from loopscope.audit.broken import crashing, garbled, hanging
@@ -108,8 +109,13 @@ async def repeatable(subject: Subject) -> list[Finding]:
     if spread <= SPREAD:
         return []
     severity = Severity.HIGH if spread > 3 * SPREAD else Severity.MEDIUM
+    load, cores = os.getloadavg()[0], len(os.sched_getaffinity(0))
+    if load > cores:
+        odd = f" (the machine's load was {load:.0f} on {cores} processors: measure again when it is quiet)"
+    else:
+        odd = ""
     remedy = "measure more, in pairs with the baseline, on several fresh inputs; average before the reward is computed"
-    return [_finding(subject, "repeatable", severity, "reference", f"{text}; spread {spread:.3f}", remedy)]
+    return [_finding(subject, "repeatable", severity, "reference", f"{text}; spread {spread:.3f}{odd}", remedy)]
 
 
 async def reward_files(subject: Subject) -> list[Finding]:
