@@ -6,6 +6,7 @@ import ast
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from gameable import UNPINNED
 
 from loopscope.audit.probes.attacks import forged, printing
 from loopscope.audit.probes.calls import dealt, entries, python_entries
-from loopscope.audit.probes.lab import Run, Scouted, lab
+from loopscope.audit.probes.lab import LOG, Run, Scouted, lab, read
 from loopscope.audit.probes.weaving import Weave, piece, woven
 from loopscope.audit.sources import TaskSources
 from loopscope.audit.subject import Subject
@@ -191,6 +192,19 @@ def seen(metrics: dict[str, str], *runs: tuple[str, str]) -> Scouted:
 def test_the_scored_runs_are_those_that_printed_the_metric():
     scouted = seen({"correctness": "1", "metric": "4.52"}, ("aa", "time=4.52 n=1"), ("bb", "1 ok"), ("cc", "4.51"))
     assert scouted.measured == {"aa": ("time=4.52 n=1", "4.52")}
+
+
+def test_of_several_numbers_the_metric_is_the_nearest_and_wild_ones_do_no_harm():
+    wild = "1e999999999 " + "9" * 5000
+    scouted = seen({"metric": "120000"}, ("aa", f"n=120001 steps=120000 {wild}"), ("bb", wild))
+    assert scouted.measured["aa"][1] == "120000"
+    assert "bb" not in scouted.measured
+
+
+def test_a_scouts_log_is_read_and_broken_lines_are_passed_over():
+    log = b"see tests:1 solution:0\nrun aa 6f6b\nrun aa 6f6\ncalls aa 2 300\ncalls aa 1 x\n\xff\xfe\nrun\n"
+    scouted = read(replace(seen({}).trial, logs={LOG: log}))
+    assert (scouted.runs, scouted.sizes, scouted.tests_seen) == ((Run("aa", "ok"),), {"aa": 300}, True)
 
 
 def test_what_changes_from_run_to_run_cannot_be_written_down():

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import re
-import weakref
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -26,6 +26,10 @@ CLEAR = Decimal("0.3")
 LOG = "loopscope-probe.log"
 MAKEFILES = ("Makefile", "makefile", "GNUmakefile")
 _SLOW_SEC = 10.0
+_ALIKE = Decimal("0.0001")
+"""A metric may have been rounded on its way."""
+_NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?:[eE][-+]?\d{1,3}(?!\d))?")
+_LONGEST = 30
 _COPY = re.compile(r"\bcp\s+(?:-\w+\s+)*([^\n;&|]+)")
 
 
@@ -55,9 +59,11 @@ class Scouted:
         wanted = [v for name, v in self.trial.metrics.items() if name != "correctness" and v != 0]
         found = {}
         for run in self.runs:
-            for number in re.findall(r"(?<![\w.])\d+(?:\.\d+)?(?:[eE][-+]?\d+)?", run.output):
-                if any(abs(Decimal(number) - v) <= abs(v) * Decimal("0.0001") for v in wanted):
-                    found[run.key] = (run.output, number)
+            numbers = [n for n in _NUMBER.findall(run.output) if len(n) < _LONGEST]
+            near = [(min((abs(Decimal(n) - v) / abs(v) for v in wanted), default=Decimal(1)), n) for n in numbers]
+            best = min(near, default=(Decimal(1), ""))
+            if best[0] <= _ALIKE:
+                found[run.key] = run.output, best[1]
         return found
 
     @property
@@ -201,17 +207,7 @@ class Lab:
         """What the scout saw, on top of the task's own solution where there is one."""
         act = self.laid("probe: scout", self.deal("count", ("scout",)), solve=bool(self.solved))
         trial = await self.attempt(act)
-        lines = trial.logs.get(LOG, b"").decode("utf-8", "replace").splitlines()
-        runs, sizes, seen = [], dict[str, int](), False
-        for line in lines:
-            match line.split(" "):
-                case ["run", key, output]:
-                    runs.append(Run(key, bytes.fromhex(output).decode("utf-8", "replace")))
-                case ["calls", key, _, most]:
-                    sizes[key] = max(sizes.get(key, 0), int(most))
-                case ["see", tests, _]:
-                    seen = seen or tests == "tests:1"
-        return Scouted(trial, tuple(runs), sizes, seen)
+        return read(trial)
 
     async def fenced(self) -> bool:
         """Nothing came of it when everything that leaves a right answer right was tried at once, in one trial."""
@@ -249,19 +245,28 @@ class Lab:
         )
 
 
+def read(trial: Trial) -> Scouted:
+    """What the scout's log says; lines that are cut off or of somebody else are passed over."""
+    runs, sizes, seen = [], dict[str, int](), False
+    for line in trial.logs.get(LOG, b"").decode("utf-8", "replace").splitlines():
+        with contextlib.suppress(ValueError):
+            match line.split(" "):
+                case ["run", key, output]:
+                    runs.append(Run(key, bytes.fromhex(output).decode("utf-8", "replace")))
+                case ["calls", key, _, most]:
+                    sizes[key] = max(sizes.get(key, 0), int(most))
+                case ["see", tests, _]:
+                    seen = seen or tests == "tests:1"
+    return Scouted(trial, tuple(runs), sizes, seen)
+
+
 def hurt(trial: Trial, plain: Trial) -> bool:
     """The solution no longer passes as it did without the hack."""
     right = plain.metrics.get("correctness", Decimal(1))
     return trial.reward is None or trial.metrics.get("correctness", right) < right
 
 
-_LABS: dict[int, Lab] = {}
-
-
 def lab(subject: Subject) -> Lab:
-    """The workbench of this subject, the same for all probes."""
-    key = id(subject)
-    if key not in _LABS:
-        _LABS[key] = Lab(subject)
-        weakref.finalize(subject, _LABS.pop, key, None)
-    return _LABS[key]
+    """The workbench of this subject, the same for all probes; kept with it, so that both go together."""
+    bench: Lab = vars(subject).setdefault("_lab", Lab(subject))
+    return bench

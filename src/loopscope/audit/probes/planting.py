@@ -19,12 +19,14 @@ async def driver_replaced(subject: Subject) -> list[Finding]:
     bench = lab(subject)
     if not (bench.drivers or bench.builders):
         raise NotApplicable("no code but the solution's lies in the work dir")
-    before = await bench.base(False)
+    solve = await bench.slow()
+    before = await bench.base(solve)
     for changed, act_name in ((bench.drivers, "probe: driver-replaced"), (bench.builders, "probe: build-replaced")):
-        act = Act(act_name, files={name: _laden(name, source) for name, source in changed.items()})
+        act = Act(act_name, solve=solve, files={name: _laden(name, source) for name, source in changed.items()})
         if not changed or not await bench.stays(act, trial := await bench.attempt(act), before):
             continue
-        what = f"code was added to {', '.join(changed)}: {told(trial, 'starter', before)}"
+        base = "reference" if solve else "starter"
+        what = f"code was added to {', '.join(changed)}: {told(trial, base, before)}"
         remedy = "copy only the editable files into a pristine tree, and take everything else from the tests"
         return [bench.finding("driver-replaced", 4, trial, what, remedy)]
     return []
