@@ -14,7 +14,9 @@ from loopscope.audit.check import Options, check_task, check_tasks
 from loopscope.audit.finding import Finding, Severity
 from loopscope.audit.health import HEALTH
 from loopscope.audit.page import page
+from loopscope.audit.probes import PROBES
 from loopscope.audit.rule import Rule
+from loopscope.audit.rules import RULES
 from loopscope.audit.sources import TaskSources
 from loopscope.audit.subject import Subject
 from loopscope.audit.trial import Act, Trial
@@ -224,3 +226,12 @@ def test_the_page_escapes_and_needs_nothing(tmp_path):
     assert "the solution&#39;s code runs in the process that scores" in text
     assert not [word for word in ("http:", "https:", "src=", "<link") if word in text]
     assert text == page(AuditReport.model_validate_json(AuditReport(loopscope="1", tasks=(audit,)).model_dump_json()))
+
+
+# -- documentation ------------------------------------------------------------------------------------------------------
+
+
+def test_every_rule_and_probe_is_explained():
+    text = (Path(__file__).parents[2] / "docs/audit.md").read_text()
+    missing = [known.name for known in (*RULES, *HEALTH, *PROBES) if f"| `{known.name}` |" not in text]
+    assert missing == []
