@@ -23,12 +23,14 @@ _MOST_SHOWN = 3
 
 @verb
 def tasks_add(
-    collection: Annotated[
-        str, typer.Argument(metavar="[NAME]", help="What to call the source, such as autolab.", show_default=False)
+    given: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="[NAME] SOURCE",
+            help="A directory of Harbor tasks or a git URL; before it what to call it, such as autolab.",
+            show_default=False,
+        ),
     ],
-    source: Annotated[
-        str | None, typer.Argument(help="A directory of Harbor tasks, or a git URL.", show_default=False)
-    ] = None,
     into: Annotated[Path | None, typer.Option("--into", help="The library; ./NAME.", show_default=False)] = None,
     alone: Annotated[str | None, typer.Option("--as", help="Name of the only task.", show_default=False)] = None,
     prefix: Annotated[str, typer.Option("--prefix", help="Put before every task's name.", show_default=False)] = "",
@@ -46,7 +48,7 @@ def tasks_add(
 ) -> None:
     """Take the tasks of a directory or git repository into a library, and say of each whether it can run here.
 
-    One bad task never keeps the others out. A study file names them by path: `tasks: [autolab/hash_join]`.
+    One bad task never keeps the others out. A study file names them by path: `autolab/hash_join`.
     """
     require_run_extra()
     from loopscope.audit.here import Here
@@ -55,8 +57,10 @@ def tasks_add(
     from loopscope.sandbox.errors import SandboxError
     from loopscope.tasks.intake import RECORD, Intake, Naming, State, opened, take
 
-    if source is None:
-        collection, source = _called(collection), collection
+    if len(given) > 2:
+        raise typer.BadParameter(f"{given[2]!r} is one too many: give a name and a source, or a source alone")
+    source = given[-1]
+    collection = given[0] if len(given) == 2 else _called(source)
     try:
         here = Here(_kwargs(tools or [], packages or []))
     except SandboxError as error:
