@@ -288,7 +288,8 @@ def test_one_family_is_the_whole_and_is_compared_and_ranked_once(monkeypatch):
     }
     tables = Tables(study)
     assert len(made) == 2 * 2, "avg@k and best@k, each reading"
-    for rows in (tables.comparisons, tables.rankings):
+    assert len(tables.intervals(category="overall")) == 2 * 2 * 2
+    for rows in (tables.comparisons, tables.rankings, tables.intervals):
         whole, family = rows(category="overall"), rows(category="x")
         assert whole and [replace(row, category="overall") for row in family] == whole
 

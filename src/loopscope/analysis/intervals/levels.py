@@ -29,17 +29,30 @@ def interval_rows(
         missing: (agent, category, measure) -> the value with what is missing at its worst and at its best.
         seed: of the draws.
     """
-    rows = []
+    rows: list[IntervalRow] = []
+    made: dict[tuple[Figure, bytes], list[IntervalRow]] = {}
     for figure in figures:
         if figure.measure not in samples:
             continue
-        told = missing.get((figure.agent, figure.category, figure.measure), (None, None))
-        ranges = _ranges(figure, samples, seed)
-        for found, (value, outer) in zip(
-            intervals_of(figure, numbers_of(figure, samples[figure.measure]), seed), ranges, strict=True
-        ):
-            rows.append(interval_row(figure, found, value if value != (None, None) else told, outer))
+        key = replace(figure, category=""), samples[figure.measure].tasks_in(figure.category)
+        if key not in made:  # one family alone is the whole
+            made[key] = _of_figure(figure, samples, missing, seed)
+        rows += [
+            row if row.category == figure.category else replace(row, category=figure.category) for row in made[key]
+        ]
     return rows
+
+
+def _of_figure(
+    figure: Figure, samples: Mapping[str, Sample], missing: Mapping[tuple[str, str, str], Ends], seed: int
+) -> list[IntervalRow]:
+    """The rows of one number, by reading."""
+    exact = missing.get((figure.agent, figure.category, figure.measure), (None, None))
+    found = intervals_of(figure, numbers_of(figure, samples[figure.measure]), seed)
+    return [
+        interval_row(figure, one, value if value != (None, None) else exact, outer)
+        for one, (value, outer) in zip(found, _ranges(figure, samples, seed), strict=True)
+    ]
 
 
 def numbers_of(figure: Figure, sample: Sample) -> TaskNumbers:
