@@ -17,7 +17,7 @@ from loopscope.audit.sources import TaskSources
 C_SUFFIXES = (".c", ".cc", ".cpp", ".cxx", ".cu", ".h", ".hpp")
 _COMPREHENSIONS = (ast.ListComp, ast.GeneratorExp, ast.SetComp, ast.DictComp)
 _CHECKS = re.compile(
-    r"verify|check|valid|expect|compare|correct|equal|is_sorted|reference|checksum|memcmp|hash", re.IGNORECASE
+    r"verify|check|valid|expect|compare|correct|equal|is_sorted|reference|checksum|memcmp", re.IGNORECASE
 )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from loopscope.audit.finding import Finding, Severity
@@ -108,11 +109,14 @@ def secret_seed(sources: TaskSources) -> Iterator[Finding]:
 
 
 def _seed(sources: TaskSources, where: str, text: str, seed: Value) -> Finding:
+    severity = Severity.HIGH
     why = "is a constant that everybody can read"
     if seed.has("clock"):
         why = "is a time, and can be guessed"
     elif seed.has("small"):
         why = "can only have so few values that all can be tried"
+    elif not seed.labels and seed.const is None and "(" in text and not re.search(r"\(\s*[\"'\d]", text):
+        why, severity = "does not come from the system here; who calls this decides", Severity.MEDIUM
     elif seed.has("perhaps"):
         why = "falls back to a constant"
-    return found(sources, "secret-seed", 7, Severity.HIGH, where, f"`{text}`: the seed {why}", _SECRET)
+    return found(sources, "secret-seed", 7, severity, where, f"`{text}`: the seed {why}", _SECRET)

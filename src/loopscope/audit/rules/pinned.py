@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from loopscope.audit.finding import Finding, Severity
+from loopscope.audit.finding import Finding, NotApplicable, Severity
 from loopscope.audit.reading.verifier import Verifier, verifier_of
 from loopscope.audit.rules.common import found, plain_name
 from loopscope.audit.sources import TaskSources
@@ -23,20 +23,22 @@ _DANGEROUS = (
 def pinned(sources: TaskSources) -> Iterator[Finding]:
     """Kinds 4 and 5, in Python that scores."""
     verifier = verifier_of(sources)
+    if not verifier.guarded:
+        raise NotApplicable("nothing runs behind a guard")
     seen = set()
-    for run in verifier.story.runs:
+    for run in [run for run in verifier.story.runs if run.fenced]:
         for label in sorted({*run.box.of("src"), *run.argv.of("src")}):
             name = plain_name(label[1], sources.info.workdir)
             if sources.info.workdir in name:  # an option that names the whole directory
                 name = sources.info.workdir
-            if name in sources.editable or name in seen or (not run.fenced and name == sources.info.workdir):
+            if name in sources.editable or name in seen:
                 continue
             seen.add(name)
-            yield _foreign(sources, run.place.where, name, run.fenced)
+            yield _foreign(sources, run.place.where, name)
     yield from _options(sources, verifier)
 
 
-def _foreign(sources: TaskSources, where: str, name: str, fenced: bool) -> Finding:
+def _foreign(sources: TaskSources, where: str, name: str) -> Finding:
     if name in sources.starter or f"tests/{name}" in sources.files:
         text = f"{name} comes from the work dir, though no solution may change it: it can be replaced"
         return found(sources, "pinned-driver", 4, Severity.HIGH, where, text, _PIN)
@@ -50,6 +52,8 @@ def _foreign(sources: TaskSources, where: str, name: str, fenced: bool) -> Findi
 def planted(sources: TaskSources) -> Iterator[Finding]:
     """Kind 5 and 8: files that the verifier looks at in places where a solution can put them."""
     verifier = verifier_of(sources)
+    if not verifier.guarded:
+        raise NotApplicable("nothing runs behind a guard")
     for read in verifier.story.of("read"):
         names = {plain_name(label[1], sources.info.workdir) for label in read.value.of("src")}
         const = read.value.const
@@ -61,12 +65,12 @@ def planted(sources: TaskSources) -> Iterator[Finding]:
         if sources.info.workdir in names and re.match(
             r"(shutil\.)?copytree|(os\.)?(listdir|walk|scandir)|glob|.*\.glob|.*iterdir", read.text
         ):
-            yield _foreign(sources, read.place.where, sources.info.workdir, True)
+            yield _foreign(sources, read.place.where, sources.info.workdir)
         foreign = sorted(n for n in names if n not in (*sources.editable, sources.info.workdir, ""))
-        if not foreign or (foreign[0] in sources.starter and verifier.guarded is False):
+        if not foreign:
             continue
         if foreign[0] in sources.starter:
-            yield _foreign(sources, read.place.where, foreign[0], True)
+            yield _foreign(sources, read.place.where, foreign[0])
         else:
             text = f"`{read.text}`: {foreign[0]} can have been put there by the solution"
             yield found(sources, "planted", 5, Severity.HIGH, read.place.where, text, _CLEAN)

@@ -132,7 +132,9 @@ def same_input(sources: TaskSources) -> Iterator[Finding]:
 
 def pinned_files(sources: TaskSources) -> Iterator[Finding]:
     """Kind 4: files of the work dir that no solution may change are the verifier's own, or held against its own."""
-    verifier, _ = _runs(sources)
+    verifier = verifier_of(sources)
+    if not any(True for _ in started(verifier)) and not any(not run.fenced for run in verifier.story.runs):
+        raise NotApplicable("nothing runs out of the work dir without a fence")
     tests = "\n".join(sources.text(f) for f in sources.below("tests"))
     remedy = (
         "copy them from tests/ over the work dir, or compare them with copies in tests/, right before they are used"
@@ -199,6 +201,8 @@ def constant_seeds(sources: TaskSources) -> Iterator[Finding]:
         match = re.search(r"--?seed[= ]\"?(\d+)\"?|\bSEED=\"?(\d+)", command.text)
         loop = next((a for a in command.around if a.startswith("for_statement")), "")
         listed = re.match(r"for_statement for (\w*seed\w*) in ((?:\d+\s*)+)", loop, re.IGNORECASE)
+        if command.name in ("echo", "printf"):
+            continue
         if match or (listed and f"${listed[1]}" in command.text):
             text = f"`{command.text}`: the seed is a constant that everybody can read"
             yield found(sources, "constant-seed", 7, Severity.HIGH, f"tests/test.sh:{command.line}", text, remedy)
