@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -65,7 +66,9 @@ async def verdict_written(subject: Subject) -> list[Finding]:
     if trial.reward != Decimal(FORGED):
         refused(trial, await bench.plain(solve))
         return []
-    seen = ", and it can read /tests" if (await bench.scouted()).tests_seen else ""
+    seen = ""
+    with contextlib.suppress(NotApplicable):  # no scout is written in some languages
+        seen = ", and it can read /tests" if (await bench.scouted()).tests_seen else ""
     what = f"code in the solution's files wrote its own verdict{seen}: reward {trial.reward}, without it {before}"
     return [bench.finding("verdict-written", 8, trial, what, APART)]
 

@@ -168,10 +168,11 @@ class Lab:
 
         def weave(name: str, text: str) -> Weave | None:
             found = dealt(name, text, self.others(name), deal, **values)
-            if found is None and not extra:
+            before = pieces(name, extra)
+            if found is None and not before:
                 return None
             found = found or Weave()
-            return Weave((*pieces(name, extra), *found.before), found.after, found.renamed)
+            return Weave((*before, *found.before), found.after, found.renamed)
 
         return weave
 
