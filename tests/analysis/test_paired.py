@@ -16,7 +16,7 @@ from loopscope.models import Anchors, StateScore, VerificationStatus
 from loopscope.models.calibration import Calibration, CalibrationAct, CalibrationTrial, Machine, SeenMachines
 from loopscope.models.calibration_words import stale, warnings_of
 from loopscope.models.pairing import Pairing, pairing_of
-from loopscope.records import StudyStore, write_model
+from loopscope.records import StudyStore, read_model, write_model
 from loopscope.report import build_report
 
 HERE = Machine(cpu="a", cores=2, memory_gib=4, architecture="x86_64", kernel="6", compilers={})
@@ -126,16 +126,19 @@ def test_a_calibration_holds_for_its_verifier_environment_and_machine():
     assert "docker" in (stale(found, **(here | {"environment": "docker"}), machines=()) or "")
 
 
+def rescored(study, reward, x):
+    path = study.path / "runs/t__a__s1/scores/final.json"
+    seen = verification(reward, metrics={"x": Decimal(x), "correctness": Decimal(1)})
+    write_model(path, read_model(path, StateScore).model_copy(update={"verifications": (seen,)}))
+
+
 @pytest.fixture
 def made(tmp_path):
     study = MadeStudy(tmp_path / "study", ["a"], {"t": "toy", "u": "puzzle"}, 2)
     study.add("t", "a", 1, ["0", "0.125"], "0.25")
     study.add("t", "a", 2, ["0"], None)
     study.add("u", "a", 1, ["0.3"], "0.4")
-    path = study.path / "runs/t__a__s1/scores/final.json"
-    score = StateScore.model_validate_json(path.read_bytes().rpartition(b',\n "seal"')[0] + b"\n}")
-    seen = verification("0.25", metrics={"x": Decimal(4), "correctness": Decimal(1)})
-    write_model(path, score.model_copy(update={"verifications": (seen,)}))
+    rescored(study, "0.25", "4")
     return study
 
 
@@ -200,3 +203,10 @@ def test_terminal_and_report_show_both_rewards(made, tmp_path):
     assert "paired 0.333" in (page.parent / "runs.html").read_text()
     runs = "".join(path.read_text() for path in (page.parent / "runs").rglob("*.html"))
     assert "Paired reward 0.333" in runs
+
+
+def test_scores_at_the_top_of_the_scale_are_named(made):
+    rescored(made, "0.995", "256")
+    assert not any("saturates" in line for line in analyze(made.path).summary.warnings), "nothing is calibrated"
+    measured(made)
+    assert "the reward of t saturates: 1 of 1 final scores are 0.99 or more" in analyze(made.path).summary.warnings

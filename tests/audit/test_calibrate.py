@@ -10,11 +10,12 @@ import pytest
 from typer.testing import CliRunner
 
 from loopscope.audit.calibrate import cache_dir
-from loopscope.cli import app
+from loopscope.cli import app, running
 from loopscope.models.calibration import Calibration, CalibrationAct, Machine, SeenMachines
 from loopscope.models.pairing import Pairing, pairing_of
-from loopscope.records import read_model, write_model
+from loopscope.records import StudyStore, read_model, write_model
 from loopscope.records.machine import note_machine, this_machine
+from loopscope.records.store import MACHINES_FILE
 
 
 def test_the_machine_is_what_seconds_depend_on():
@@ -70,3 +71,16 @@ def test_what_is_measured_is_kept_and_never_done_twice(tmp_path, monkeypatch):
     (moved,) = call(task, "--repeats", "1")
     assert moved["measured_now"] == 2
     assert "another machine" in moved["outdated"]
+
+
+def test_run_notes_its_machine_and_names_a_calibration_of_another(tmp_path, capsys):
+    store = StudyStore(tmp_path)
+    other = this_machine().model_copy(update={"cpu": "another"})
+    facts = {"task": "t", "verifier_hash": "v", "environment": "local"}
+    write_model(store.calibration / "t.json", Calibration(**facts, machine=other))
+    running._note_machine(store)
+    assert read_model(store.calibration / MACHINES_FILE, SeenMachines).machines == (this_machine(),)
+    assert "calibration of t: measured on another machine (another" in capsys.readouterr().err
+    write_model(store.calibration / "t.json", Calibration(**facts, machine=this_machine()))
+    running._note_machine(store)
+    assert capsys.readouterr().err == ""
