@@ -165,3 +165,21 @@ def test_a_name_that_cannot_name_a_task(tmp_path: Path) -> None:
         load_task(make_task(tmp_path / "with space"))
     with pytest.raises(TaskError, match="not a directory"):
         load_task(tmp_path / "absent")
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("FILES=$(find /srv/work -mindepth 1 -type f)", True),
+        ('find "$APP_DIR" -type f', True),
+        ("EXTRA=$(find /srv/work)", True),
+        ("# find /srv/work -type f", False),
+        ("find /srv/work/target -name x", False),
+        ("find /tests -type f", False),
+    ],
+)
+def test_a_verifier_that_lists_the_working_directory_is_told_of(tmp_path: Path, line: str, told: bool) -> None:
+    task = make_task(tmp_path / "mine")
+    (task / "tests/test.sh").write_text(f"set -e\n{line}\n")
+    notes = [note for note in read_task(task).notes if "lists the files of /srv/work" in note]
+    assert [note.partition(": ")[0] for note in notes] == (["tests/test.sh:2"] if told else [])

@@ -13,6 +13,7 @@ from typing import Any
 from loopscope.models.task import Anchors, Direction, TaskInfo
 from loopscope.tasks.dockerfile import final_workdir
 from loopscope.tasks.errors import TaskError
+from loopscope.tasks.layout import lists_workdir
 
 DEFAULT_TIMEOUT_SEC = 600.0
 """Harbor's own default for agent and verifier."""
@@ -232,6 +233,11 @@ def read_task(directory: Path | str, *, builtin: bool = False) -> TaskReading:
         gpus=_gpus(environment, notes),
         builtin=builtin,
     )
+    if where := lists_workdir(directory, info.workdir):
+        notes.append(
+            f"{where}: its verifier lists the files of {info.workdir}; a journal that is kept there may "
+            "cost the reward (`record_keeping: none` asks for none)"
+        )
     return TaskReading(info=info, directory=directory, notes=tuple(notes))
 
 
