@@ -99,7 +99,7 @@ def test_what_is_wrong_is_found(monkeypatch, task, changed, rule, severity):
 
 
 def test_a_spread_is_found_and_told(monkeypatch, task):
-    rewards = ["0.8", "0.55", "0.81"]
+    rewards = ["0.8", "0.55", "0.81", "0.8", "0.55", "0.81"]  # a busy machine is given a second chance
     found = health(
         monkeypatch, task, lambda act, n: trial(act, rewards[n] if act.name == "reference" else GOOD[act.name])
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+from collections.abc import Sequence
 from decimal import Decimal
 
 from loopscope.audit.broken import crashing, garbled, hanging
@@ -98,6 +99,12 @@ async def repeatable(subject: Subject) -> list[Finding]:
     if first.reward is None or subject.repeats < 2:
         raise NotApplicable("the reference earns no reward" if first.reward is None else "one verification only")
     trials = [first, *[await subject.attempt(REFERENCE) for _ in range(subject.repeats - 1)]]
+    load, cores = os.getloadavg()[0], len(os.sched_getaffinity(0))
+    if load > 2 * cores and not _close(trials):  # other work may have pushed one over a limit: once more, all of them
+        again = [await subject.attempt(REFERENCE) for _ in range(subject.repeats)]
+        trials = again if _close(again) else trials
+    if _close(trials):
+        return []
     rewards = [trial.reward for trial in trials if trial.reward is not None]
     text = f"{len(trials)} verifications of the reference: " + ", ".join(
         trial.status.value if trial.reward is None else f"{trial.reward:.4f}" for trial in trials
@@ -106,16 +113,20 @@ async def repeatable(subject: Subject) -> list[Finding]:
         remedy = "a verifier must give a reward each time"
         return [_finding(subject, "repeatable", Severity.HIGH, "reference", text, remedy)]
     spread = max(rewards) - min(rewards)
-    if spread <= SPREAD:
-        return []
-    severity = Severity.HIGH if spread > 3 * SPREAD else Severity.MEDIUM
-    load, cores = os.getloadavg()[0], len(os.sched_getaffinity(0))
+    text += f"; spread {spread:.3f}"
     if load > cores:
-        odd = f" (the machine's load was {load:.0f} on {cores} processors: measure again when it is quiet)"
-    else:
-        odd = ""
+        text += f" (the machine's load was {load:.0f} on {cores} processors: measure again when it is quiet)"
+    lowest = min(trials, key=lambda trial: trial.reward or Decimal(0))
+    text += f"; the lowest: {_detail(lowest)}"
+    severity = Severity.HIGH if spread > 3 * SPREAD else Severity.MEDIUM
     remedy = "measure more, in pairs with the baseline, on several fresh inputs; average before the reward is computed"
-    return [_finding(subject, "repeatable", severity, "reference", f"{text}; spread {spread:.3f}{odd}", remedy)]
+    return [_finding(subject, "repeatable", severity, "reference", text, remedy)]
+
+
+def _close(trials: Sequence[Trial]) -> bool:
+    """Whether all have a reward, and about the same."""
+    rewards = [trial.reward for trial in trials if trial.reward is not None]
+    return len(rewards) == len(trials) and max(rewards) - min(rewards) <= SPREAD
 
 
 async def reward_files(subject: Subject) -> list[Finding]:
