@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from loopscope.audit.probes import artifacts, attacks, planting
+from loopscope.audit.probes import artifacts, attacks, planting, shadowing
 from loopscope.audit.rule import Probe
 
 PROBES: tuple[Probe, ...] = (
@@ -10,6 +10,7 @@ PROBES: tuple[Probe, ...] = (
     Probe("first-result-reused", 2, "equal calls get the first one's result", attacks.first_result_reused),
     Probe("clock-slowed", 3, "the solution replaces the clock", attacks.clock_slowed),
     Probe("line-forged", 3, "the solution prints the result line", attacks.line_forged),
+    Probe("module-shadowed", 3, "the verifier imports modules from the work dir", shadowing.module_shadowed),
     Probe("driver-replaced", 4, "code is added to the driver", planting.driver_replaced),
     Probe("binary-planted", 5, "a program built from other code is left", planting.binary_planted),
     Probe("question-overwritten", 6, "the input is made trivial in memory", attacks.question_overwritten),
