@@ -7,7 +7,6 @@ import shutil
 import sys
 from pathlib import Path
 
-from loopscope.records import read_model
 from loopscope.tasks.intake import Intake, State
 
 sys.path.append(str(Path(__file__).parents[1] / "tasks"))
@@ -39,7 +38,7 @@ def source(tmp_path: Path) -> Path:
 
 def test_each_task_is_taken_and_classified(cli, tmp_path):
     done = cli("tasks", "add", "mine", str(source(tmp_path)), check=1)
-    intake = read_model(tmp_path / "mine/intake.json", Intake)
+    intake = Intake.model_validate_json((tmp_path / "mine/intake.json").read_bytes())
     assert (intake.collection, intake.commit) == ("mine", None)
     by_name = {task.name: task for task in intake.tasks}
     assert {name for name, task in by_name.items() if task.state is State.ADDED} == set(by_name) - {"torn"}
@@ -117,6 +116,6 @@ def test_a_git_repository_leaves_its_commit(cli, tmp_path):
             repo.object_store.add_object(made)
         repo.refs[b"refs/heads/master"] = commit.id
     cli("tasks", "add", "theirs", (tmp_path / "r.git").as_uri())
-    intake = read_model(tmp_path / "theirs/intake.json", Intake)
+    intake = Intake.model_validate_json((tmp_path / "theirs/intake.json").read_bytes())
     assert (intake.commit, [t.name for t in intake.tasks]) == (commit.id.decode(), ["one"])
     assert not [p for p in (*tmp_path.iterdir(), *(tmp_path / "theirs").iterdir()) if p.name.startswith(".tmp-")]

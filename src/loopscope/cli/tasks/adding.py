@@ -52,7 +52,7 @@ def tasks_add(
     """
     require_run_extra()
     from loopscope.audit.here import Here
-    from loopscope.records import write_model
+    from loopscope.records import write_bytes
     from loopscope.records.durable import publish_new
     from loopscope.sandbox.errors import SandboxError
     from loopscope.tasks.intake import RECORD, Intake, Naming, State, opened, take
@@ -82,7 +82,7 @@ def tasks_add(
             toolchains=here.toolchains(),
             tasks=tuple(taken),
         )
-    write_model(library / RECORD, intake)
+    write_bytes(library / RECORD, intake.model_dump_json(indent=1).encode() + b"\n")
     if json:
         print_json(intake)
     else:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from decimal import Decimal
 from enum import StrEnum
+from typing import Literal
 
 from pydantic import Field
 
-from loopscope.models.base import Record, Versioned
+from loopscope.models.base import Record
 from loopscope.models.task import Direction, TaskInfo
 
 
@@ -140,8 +141,10 @@ class ToolchainFact(Record):
     """In its own words; None where it did not say."""
 
 
-class Intake(Versioned):
-    """`intake.json`: everything that one `tasks add` saw."""
+class Intake(Record):
+    """`intake.json`: everything that one `tasks add` saw. It lies beside the tasks and is no part of a study."""
+
+    schema_version: Literal[1] = 1
 
     collection: str
     """What the library calls the source."""
