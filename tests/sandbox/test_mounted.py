@@ -12,7 +12,7 @@ from sandboxes import running
 
 from loopscope.sandbox import options
 from loopscope.sandbox.errors import SandboxError
-from loopscope.sandbox.mounted import mounted, path_on_host
+from loopscope.sandbox.mounted import from_kwargs, mounted, path_on_host
 
 
 def made(folder: Path, *programs: str) -> Path:
@@ -71,6 +71,8 @@ def test_the_host_s_own_directories_are_searched_last(tmp_path: Path) -> None:
     assert (tool.inside, tool.env["GOROOT"]) == ("/opt/loopscope/tools/go", "/opt/loopscope/tools/go")
     assert tool.version() == f"fake {go}/bin/go version"
     assert mounted({"other": go})[0].version() is None
+    assert from_kwargs({"toolchains": {"go": str(go)}, "shm_mb": 8}) == (tool,)
+    assert from_kwargs({"shm_mb": 8}) == ()
 
 
 @pytest.mark.sandbox
