@@ -23,7 +23,7 @@ def stopped_clearly(start, *words, codes=(1,)):
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.EROFS])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 6))])
 def test_a_fault_while_writing_stops_the_study_and_the_same_command_goes_on(make_arena, twins, number, seed):
     arena = make_arena(**KIND)
     rng = random.Random(1000 * number + seed)

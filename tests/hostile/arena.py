@@ -1,4 +1,4 @@
-"""Runs one study of hostile agents and watches the host: `python arena.py PLACE STUDY`. Its findings go to PLACE/seen.json.
+"""Runs one study of hostile agents and watches the host: `python arena.py PLACE STUDY PART NAME...`. Its findings go to PLACE/seen.json.
 
 The study runs twice: once with an honest agent alone, and then, the study being there and everything built, with all the
 others. What differs on the host between the two moments, the run directories aside, is damage.
@@ -20,7 +20,6 @@ from typing import Any
 
 import yaml
 from host import Manifest, changes, children, look
-from kinds import KINDS
 from toy_study import write_task
 
 import loopscope
@@ -29,7 +28,7 @@ from loopscope.tasks.vendor import GUARD
 HERE = Path(__file__).parent
 HONEST, NEIGHBOUR = "honest", "neighbour"
 CLI = [sys.executable, "-c", "from loopscope.cli import main; main()"]
-BUDGETS = {"swift": 30.0, "short": 2.0}
+BUDGETS = {"swift": 60.0, "short": 2.0}
 PATIENCE_SEC = 600.0
 """For one command; what takes longer hangs."""
 _PR_SET_CHILD_SUBREAPER = 36
@@ -56,13 +55,6 @@ class Seen:
 def read_seen(file: Path) -> Seen:
     """What `main` wrote."""
     return Seen(**json.loads(file.read_text()))
-
-
-def kinds_of(study: str, long: bool) -> list[str]:
-    """Names of the agents of a study; the variable HOSTILE_ONLY picks some, for a person who looks into one."""
-    only = os.environ.get("HOSTILE_ONLY", "").split()
-    chosen = [kind.name for kind in KINDS.values() if kind.study == study and kind.long == long]
-    return [name for name in chosen if not only or name in only]
 
 
 def write_study(place: Path, study: str, agents: list[str | None], *, long: bool) -> Path:
@@ -126,7 +118,8 @@ class Listeners:
 
 
 def main() -> None:
-    place, study, long = Path(sys.argv[1]), sys.argv[2], len(sys.argv) > 3
+    place, study, long = Path(sys.argv[1]), sys.argv[2], sys.argv[3] == "long"
+    names = sys.argv[4:]
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1)
     mark = f"hostile-mark-{os.getpid()}"
     for name in ("home", "tmp", "locks", "cwd"):
@@ -164,7 +157,7 @@ def main() -> None:
         return started.returncode
 
     command("run", str(write_study(place, study, [None], long=long)), "--out", str(directory))
-    file = write_study(place, study, [None, *kinds_of(study, long)], long=long)
+    file = write_study(place, study, [None, *names], long=long)
     wall, monotonic, before = time.time(), time.monotonic(), look(place, mark)
     seen.code = command("run", str(file), "--out", str(directory))
     seen.left = children(patience=10.0)

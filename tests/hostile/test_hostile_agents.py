@@ -11,6 +11,7 @@ import pytest
 from arena import BUDGETS, HONEST, NEIGHBOUR
 from fighting import Fought, fight
 from kinds import KINDS, Hostile
+from kinds.base import Part
 
 from loopscope.models import RunRecord, StateScore
 from loopscope.records import FINAL, RunDir
@@ -24,9 +25,9 @@ ARENAS = [(study, user) for study in BUDGETS for user in USERS]
 each_arena = pytest.mark.parametrize(("study", "user"), ARENAS, ids=map(".".join, ARENAS))
 
 
-def each_kind(*, long: bool) -> pytest.MarkDecorator:
+def each_kind(part: Part) -> pytest.MarkDecorator:
     """All kinds of all arenas."""
-    fights = [(kind, user) for kind in KINDS.values() for user in USERS if kind.long == long]
+    fights = [(kind, user) for kind in KINDS.values() for user in USERS if kind.part(user) == part]
     return pytest.mark.parametrize(
         ("kind", "user"), fights, ids=[f"{kind.study}.{user}-{kind.name}" for kind, user in fights]
     )
@@ -94,7 +95,7 @@ def assert_record_clear(kind: Hostile, run: RunDir) -> None:
     assert set(record.limits) >= {"network", "cpu", "memory", "pids", "disk"} or not record.timings.agent_sec
 
 
-@each_kind(long=False)
+@each_kind("normal")
 def test_a_hostile_agent_gains_nothing_and_is_told_of(battlefield: Path, kind: Hostile, user: str) -> None:
     fought = fight(battlefield, user, kind.study)
     assert_kind(kind, fought)
@@ -145,9 +146,17 @@ def test_no_text_of_an_agent_acts_on_a_reader(battlefield: Path, study: str, use
 
 
 @pytest.mark.long
-@each_kind(long=True)
+@each_kind("long")
 def test_a_hostile_agent_of_gigabytes(battlefield: Path, kind: Hostile, user: str) -> None:
-    fought = fight(battlefield, user, kind.study, long=True)
+    fought = fight(battlefield, user, kind.study, "long")
+    assert_kind(kind, fought)
+    assert fought.seen.left == [] and fought.seen.differences == []
+
+
+@pytest.mark.long
+@each_kind("rest")
+def test_what_is_the_same_for_all_is_so_for_an_ordinary_user(battlefield: Path, kind: Hostile, user: str) -> None:
+    fought = fight(battlefield, user, kind.study, "rest")
     assert_kind(kind, fought)
     assert fought.seen.left == [] and fought.seen.differences == []
 
@@ -157,3 +166,4 @@ def test_the_set_is_what_it_claims_to_be() -> None:
     sentences = [kind.tries for kind in KINDS.values()]
     assert len(set(sentences)) == len(sentences) >= 60
     assert all(kind.script or kind.raises or kind.claims for kind in KINDS.values())
+    assert sum(not kind.long and not kind.same_for_all for kind in KINDS.values()) >= 25

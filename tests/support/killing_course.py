@@ -14,7 +14,7 @@ from killing_blows import Blow, engine_blow, other_blow
 
 _LAST_STARTS = 4
 """So many undisturbed starts bring any study to its end: what a blow spoiled is done again by the next."""
-_ANALYZE_EVERY = 6
+_ANALYZE_EVERY = 10
 
 
 @dataclass(frozen=True)

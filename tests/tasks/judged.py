@@ -49,6 +49,11 @@ def at_levels(names: Iterable[str]) -> list[Any]:
     ]
 
 
+def in_turn(names: Iterable[str]) -> list[Any]:
+    """Tasks as an ordinary user: those of `BEHIND_EACH`, and the others only in the long set."""
+    return [pytest.param(name, marks=[] if name in BEHIND_EACH else [pytest.mark.long]) for name in names]
+
+
 def valid(scored: Scored) -> dict[str, float]:
     """The reward file, which is numeric whatever happened."""
     assert scored.reward is not None, scored.output

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from judged import MAIN_FILE, STARTER_AT_MOST, assert_worthless, at_levels, valid
+from judged import MAIN_FILE, STARTER_AT_MOST, assert_worthless, at_levels, in_turn, valid
 from sandboxed import Scored, Solution, score
 
 from loopscope.tasks.catalog import SUITE, builtin_names
@@ -47,7 +47,7 @@ def test_starter_and_reference_are_worth_their_anchors(name: str, level: str) ->
         assert starter.details["guard"] == level
 
 
-@pytest.mark.parametrize("name", builtin_names())
+@pytest.mark.parametrize("name", in_turn(builtin_names()))
 def test_an_ordinary_user_gets_the_same(name: str, tmp_path: Path) -> None:
     command = [
         sys.executable,

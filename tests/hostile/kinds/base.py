@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from loopscope.records import RunDir
 
 COMPLETED = ("completed",)
 SWIFT, SHORT = "swift", "short"
+Part = Literal["normal", "long", "rest"]
+"""Agents of one study and user that are tried together; only `normal` is not for `make long` alone."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +29,7 @@ class Hostile:
     tries: str
     script: str = ""
     study: str = SWIFT
-    """`swift`: a guarded verifier, 30 s for the agent; `short`: 2 s, and a verifier without any guard."""
+    """`swift`: a guarded verifier, 60 s for the agent; `short`: 2 s, and a verifier without any guard."""
     final: tuple[str | None, ...] = ("0.3",)
     """What the final state may be worth; None: missing, with a reason."""
     history: tuple[str, ...] = ("0.1", "0.3")
@@ -45,6 +48,15 @@ class Hostile:
     """What else must be seen."""
     long: bool = False
     """Gigabytes, millions or minutes: only `make long` runs it."""
+    same_for_all: bool = False
+    """Text, claims or git objects, which no right of a user changes: where root can be tried, an ordinary user tries it
+    in the long set."""
+
+    def part(self, user: str) -> Part:
+        """With which others this one is tried."""
+        if self.long:
+            return "long"
+        return "rest" if self.same_for_all and user == "user" and os.geteuid() == 0 else "normal"
 
 
 def python(text: str) -> str:

@@ -85,6 +85,7 @@ KINDS = [
             for bad in ("abc", "\\xff" * 40, "ab" * 20): thing(b"commit", b"tree " + bad.encode() + b"\\nauthor a\\n\\nm")
             """),
         says=("repository_damaged",),
+        same_for_all=True,
     ),
     Hostile(
         "git_cycles",
@@ -100,6 +101,7 @@ KINDS = [
             ref("tags/t", thing(b"tag", b"object " + b"dd" * 20 + b"\\ntype tag\\ntag t\\ntagger a <a> 1 +0000\\n\\nm"))
             """),
         says=("repository_damaged",),
+        same_for_all=True,
     ),
     Hostile(
         "git_loses_objects",
@@ -108,6 +110,7 @@ KINDS = [
         for name in $(git rev-parse HEAD~1:value.txt); do
             rm -f .git/objects/$(echo $name | cut -c1-2)/$(echo $name | cut -c3-)
         done""",
+        same_for_all=True,
     ),
     Hostile(
         "git_bombs",
@@ -136,6 +139,7 @@ KINDS = [
             """),
         further=(None,),
         says=("repository_damaged.*(MiB|expands|truncated)", "more than"),
+        same_for_all=True,
     ),
     Hostile(
         "git_many_refs",
@@ -147,6 +151,7 @@ KINDS = [
             for i in range(300): last = commit(TREE, last, who=b"a <a@b> %d +0000" % (1700000000 + i))
             ref("heads/many", last)
             """),
+        same_for_all=True,
     ),
     Hostile(
         "git_a_million_refs",
@@ -173,6 +178,7 @@ KINDS = [
                 ref(f"heads/one{number}", commit(tree((b"100644", b"value.txt", good), entry), HEAD))
             """),
         further=("0.3", "0", None),
+        same_for_all=True,
     ),
     Hostile(
         "git_case_twins",
@@ -180,6 +186,7 @@ KINDS = [
         """
         echo 0.9 > VALUE.TXT; echo 0.9 > Value.txt; echo 0.9 > vaLue.txt; mkdir -p .GIT .Git/hooks; echo x > .GIT/config
         printf 'x' > $'e\\u0301'; printf 'y' > $'\\u00e9'; git add -Af; git commit -qm twins""",
+        same_for_all=True,
     ),
     Hostile(
         "git_replaces",
@@ -189,6 +196,7 @@ KINDS = [
         git replace -f HEAD $better; git replace -f 'HEAD^{tree}' $better^{tree}; git notes add -fm 'reward: 0.9' HEAD
         git stash drop -q; git checkout -q -f --detach; git --no-replace-objects checkout -qf master 2>/dev/null; echo 0.3 > value.txt""",
         further=("0.3", "0.9", "0", None),
+        same_for_all=True,
     ),
     Hostile(
         "snapshots",

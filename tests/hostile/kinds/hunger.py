@@ -111,6 +111,7 @@ KINDS = [
         "output_flood",
         "prints a hundred megabytes on both streams, without lines and without text",
         "head -c 60000000 /dev/zero; head -c 30000000 /dev/urandom >&2; yes | head -c 20000000",
+        same_for_all=True,
     ),
     Hostile(
         "log_flood",

@@ -14,11 +14,17 @@ def transcript(name: str, tries: str, script: str, **more: Any) -> Hostile:
 
 
 KINDS = [
-    transcript("transcript_noise", "leaves bytes that are no text", f"head -c 3000000 /dev/urandom > {TRANSCRIPT}"),
+    transcript(
+        "transcript_noise",
+        "leaves bytes that are no text",
+        f"head -c 3000000 /dev/urandom > {TRANSCRIPT}",
+        same_for_all=True,
+    ),
     transcript(
         "transcript_nested",
         "nests its transcript five million levels deep",
         python(f"open('{TRANSCRIPT}', 'w').write('[' * 5000000)"),
+        same_for_all=True,
     ),
     transcript(
         "transcript_types",
@@ -32,6 +38,7 @@ KINDS = [
             steps += [dict(source="agent", tool_calls=[{{}}], extra=dict(loopscope=dict(kind=o, status=o, commit=o, round=o, score=o))) for o in odd]
             json.dump(dict(schema_version=7, agent=odd, steps=steps, final_metrics=dict(total_cost_usd="x")), open("{TRANSCRIPT}", "w"))
             """),
+        same_for_all=True,
     ),
     transcript(
         "transcript_numbers",
@@ -42,6 +49,7 @@ KINDS = [
             open("{TRANSCRIPT}", "w").write('{{"schema_version":"ATIF-v1.7","agent":{{"name":"a","version":"1"}},"steps":[%s],"final_metrics":'
                 '{{"total_prompt_tokens":-5,"total_cost_usd":NaN}}}}' % steps)
             """),
+        same_for_all=True,
     ),
     transcript(
         "transcript_is_a_link",
@@ -63,18 +71,21 @@ KINDS = [
         "tells Harbor of negative tokens and costs that are no numbers",
         claims={"n_input_tokens": -5, "n_cache_tokens": -(10**30), "n_output_tokens": 10**30, "cost_usd": float("nan")},
         status=("completed", "agent_error"),
+        same_for_all=True,
     ),
     Hostile(
         "claims_of_wrong_types",
         "tells Harbor amounts and metadata of types that its models refuse",
         claims={"n_input_tokens": "many", "cost_usd": [1], "metadata": {1: {2}, "loopscope_problem": ["x" * 100000]}},
         status=("completed", "agent_error"),
+        same_for_all=True,
     ),
     Hostile(
         "claims_that_end_in_themselves",
         "gives Harbor metadata that contain themselves, nest a thousandfold and cannot be written",
         claims={"metadata": "CYCLE"},
         status=("completed", "agent_error"),
+        same_for_all=True,
     ),
     Hostile(
         "blames_its_provider",
@@ -82,6 +93,7 @@ KINDS = [
         raises="ApiRateLimitError: 429 too many requests; retry-after: 3600; insufficient_quota; 503 overloaded",
         status=("agent_error",),
         says=("RuntimeError: ApiRateLimitError",),
+        same_for_all=True,
     ),
     Hostile(
         "blames_the_machine",
@@ -89,5 +101,6 @@ KINDS = [
         raises="OSError: [Errno 28] No space left on device: /; MemoryError; SandboxGoneError",
         status=("agent_error",),
         says=("RuntimeError: OSError",),
+        same_for_all=True,
     ),
 ]

@@ -135,5 +135,6 @@ KINDS = [
         export BIG=$(head -c 100000 /dev/zero | tr '\\0' x); for i in $(seq 15); do export B$i=$BIG; done
         /bin/true $(seq 100000) ; env -i /bin/true; ulimit -s unlimited; /bin/echo $(seq 200000) > /dev/null
         python3 -c 'import os; os.execv("/bin/sh", [""])' ; kill -ABRT $$""",
+        same_for_all=True,
     ),
 ]

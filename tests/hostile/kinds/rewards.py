@@ -42,6 +42,7 @@ KINDS = [
         printf '0.3\\n0.9\\n$(echo 0.9 > /logs/verifier/reward.txt)' > value.txt""",
         final=("0",),
         further=("0",),
+        same_for_all=True,
     ),
     Hostile(
         "looks_for_the_answers",

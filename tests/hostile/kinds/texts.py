@@ -29,6 +29,7 @@ KINDS = [
         raises=TEXT * 3 + "\udcff\ud800",
         status=("agent_error",),
         says=("RuntimeError|surrogates not allowed",),
+        same_for_all=True,
     ),
     Hostile(
         "a_giant_error",
@@ -36,6 +37,7 @@ KINDS = [
         raises="x" * 10_000_000,
         status=("agent_error",),
         says=("RuntimeError",),
+        same_for_all=True,
     ),
     Hostile(
         "texts_in_its_transcript",
@@ -52,11 +54,13 @@ KINDS = [
             open("/logs/agent/" + text.replace("/", "").replace(chr(0), "")[:80], "w").write(text)
             """),
         claims={"metadata": {"problem": TEXT, TAGS: TEXT}},
+        same_for_all=True,
     ),
     Hostile(
         "texts_for_the_verifier",
         "makes the verifier print escapes and tags",
         python(f"open('value.txt', 'w').write({TEXT[:60].replace(chr(0), '')!r} + '<xss-mark>')"),
         final=("0",),
+        same_for_all=True,
     ),
 ]
