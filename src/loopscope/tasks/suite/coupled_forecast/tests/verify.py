@@ -11,7 +11,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import numpy as np  # noqa: E402
 from guard import verdict  # noqa: E402
 from guard.fence import GuardError, Limits  # noqa: E402
-from ponds import draw, log_error  # noqa: E402
+from ponds import SYSTEMS, draw, log_error  # noqa: E402
 from wire import pack, unpack  # noqa: E402
 
 START, TRAIN, PREDICT = 0.2, 0.25, 0.15  # seconds of processor: of the interpreter, and for each system
@@ -20,7 +20,7 @@ MODEL_BYTES, MODEL_ARRAYS = 64 << 10, 16
 
 def ask(guard, files, what, arrays, seconds):
     """Run the solution's function on these arrays within these seconds of processor."""
-    limits = Limits(wall=5.0, cpu=int(seconds) + 1, memory=1 << 30, file=1 << 20, processes=False)
+    limits = Limits(wall=25.0, cpu=int(seconds) + 1, memory=1 << 30, file=1 << 20, processes=False)
     with guard.start([sys.executable, "-I", "-B", "runner.py", what], guard.new_box(files), limits) as child:
         try:
             if child.read(1) != b"!":
@@ -40,8 +40,8 @@ def ask(guard, files, what, arrays, seconds):
 def judge(guard):
     files = {**verdict.submitted(["forecast.py"], 256 << 10), **verdict.pristine("runner.py", "wire.py")}
     random = np.random.default_rng(verdict.seed())
-    count, windows = min(verdict.setting("SYSTEMS", 4), 16), min(verdict.setting("WINDOWS", 300), 2000)
-    drawn = [draw(random, windows) for _ in range(count)]
+    count, windows = min(verdict.setting("SYSTEMS", SYSTEMS), 16), min(verdict.setting("WINDOWS", 300), 2000)
+    drawn = [draw(random, windows, turn) for turn in range(count)]
     lessons = {"%d/series" % n: series for n, (series, _, _) in enumerate(drawn)}
     models = ask(guard, files, "train", lessons, START + TRAIN * count)
     given = {}

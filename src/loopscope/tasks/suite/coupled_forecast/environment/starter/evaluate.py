@@ -16,13 +16,13 @@ from ponds import draw, log_error  # noqa: E402
 
 def main():
     random = np.random.default_rng(20240229)
-    drawn = [draw(random, 300) for _ in range(4)]
+    drawn = [draw(random, 300, turn) for turn in range(8)]
     start = time.process_time()
     models = [train(series.copy()) for series, _, _ in drawn]
     seconds = time.process_time() - start
     size = max(sum(8 * np.asarray(array).size for array in model.values()) for model in models)
-    if seconds > 1.0 or size > 64 * 1024:
-        raise SystemExit(f"training took {seconds:.2f} s (limit 1 s), the model has {size} bytes (limit 65536)")
+    if seconds > 2.0 or size > 64 * 1024:
+        raise SystemExit(f"training took {seconds:.2f} s (limit 2 s), the model has {size} bytes (limit 65536)")
     scores = []
     for model, (_, seen, future) in zip(models, drawn):
         forecast = np.asarray(predict(model, seen.copy()))
