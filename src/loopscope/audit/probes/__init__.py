@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from loopscope.audit.probes import artifacts, attacks, planting, shadowing
+from loopscope.audit.probes import artifacts, attacks, planting, repeating, shadowing
 from loopscope.audit.rule import Probe
 
 PROBES: tuple[Probe, ...] = (
@@ -15,6 +15,7 @@ PROBES: tuple[Probe, ...] = (
     Probe("binary-planted", 5, "a program built from other code is left", planting.binary_planted),
     Probe("question-overwritten", 6, "the input is made trivial in memory", attacks.question_overwritten),
     Probe("answers-written-down", 7, "outputs of one verification serve the next", attacks.answers_written_down),
+    Probe("inputs-repeat", 7, "two verifications measure the same to the last digit", repeating.inputs_repeat),
     Probe("verdict-written", 8, "the solution writes the reward file", attacks.verdict_written),
     Probe("answers-taken", 8, "the answer is found in variables or files", attacks.answers_taken),
     Probe("pickle-loaded", 9, "what the solution saves runs code when loaded", artifacts.artifact_loaded),

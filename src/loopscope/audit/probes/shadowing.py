@@ -22,7 +22,7 @@ async def module_shadowed(subject: Subject) -> list[Finding]:
     """Files with the names of modules that the verifier imports are left in the work dir."""
     names = shadowable(subject)
     if not names:
-        raise NotApplicable("the verifier runs no Python")
+        raise NotApplicable("the verifier imports no module that a file in the work dir could stand for")
     bench = lab(subject)
     text = (piece("base.pyt") + piece("verdict.pyt") + piece("shadow.pyt")).encode()
     act = Act("probe: module-shadowed", files={f"{name}.py": text for name in (*names, *_BY_ITSELF)})
