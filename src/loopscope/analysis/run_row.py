@@ -1,8 +1,11 @@
-"""One run's row: each part of its columns is made by a function of its own, in the order of `RunRow`."""
+"""One run's row: each part of its columns is made by a function of its own, in the order of `RunRow`.
+
+What a column means stands at the field of `RunRow`; the types of the parts are here so that mypy holds them to it.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TypedDict
 
 from loopscope.analysis import left
 from loopscope.analysis.quantities import RESOURCES, amount, number
@@ -10,12 +13,9 @@ from loopscope.analysis.runs import RunAnalysis, Scored, ScoreSource
 from loopscope.models import BuildStatus, Grade, StateScore, VerificationStatus
 from loopscope.models.tables import NOT_VERIFIED, RunRow
 
-type _Columns = dict[str, Any]
-"""Values by the name of their column; `RunRow` has the types."""
-
 
 def run_row(run: RunAnalysis) -> RunRow:
-    """The run and its measures; a column that no part gives, or two do, is refused by `RunRow` and by Python."""
+    """The run and its measures; a column that no part gives is an error of mypy's, one that two give of Python's."""
     return RunRow(
         **_who(run),
         **_scores(run),
@@ -29,7 +29,20 @@ def run_row(run: RunAnalysis) -> RunRow:
     )
 
 
-def _who(run: RunAnalysis) -> _Columns:
+class _Who(TypedDict):
+    run_id: str
+    task: str
+    category: str
+    agent: str
+    harness: str
+    model: str | None
+    seed: int
+    status: str
+    imported: bool
+    log_format: str | None
+
+
+def _who(run: RunAnalysis) -> _Who:
     """What it is: its names and how it ended."""
     record = run.record
     return {
@@ -46,7 +59,22 @@ def _who(run: RunAnalysis) -> _Columns:
     }
 
 
-def _scores(run: RunAnalysis) -> _Columns:
+class _Scores(TypedDict):
+    final_score: float | None
+    final_source: str | None
+    final_grade: str
+    final_reconstructed: float | None
+    final_paired: float | None
+    final_spread: float | None
+    final_status: str
+    best_step_score: float | None
+    n_commits: int
+    n_checkpoints: int
+    n_reconstructed: int
+    rounds_T: int | None
+
+
+def _scores(run: RunAnalysis) -> _Scores:
     """Its final score and how much was scored on the way."""
     steps = [row.value for row in run.rows if row.value is not None]
     return {
@@ -65,7 +93,19 @@ def _scores(run: RunAnalysis) -> _Columns:
     }
 
 
-def _resources(run: RunAnalysis) -> _Columns:
+class _Resources(TypedDict):
+    duration_sec: float | None
+    agent_sec: float | None
+    cost_usd: float | None
+    priced_usd: float | None
+    priced_full_usd: float | None
+    tokens: int | None
+    usage_source: str
+    usage_completeness: str | None
+    tool_calls: int | None
+
+
+def _resources(run: RunAnalysis) -> _Resources:
     """What it used."""
     record, usage = run.record, run.record.usage
     return {
@@ -81,7 +121,34 @@ def _resources(run: RunAnalysis) -> _Columns:
     }
 
 
-def _measures(run: RunAnalysis) -> _Columns:
+class _Measures(TypedDict):
+    c1: float | None
+    c2: float | None
+    c3: float | None
+    c2_unobserved_as_zero: float | None
+    c2_low: float | None
+    c2_high: float | None
+    n_dips: int | None
+    build_coverage: float | None
+    last_rising: bool | None
+    best_observed: float | None
+    early_capture: float | None
+    later_headroom: float | None
+    builds_per_round: float | None
+    rounds_with_build_errors: float | None
+    builds_per_round_by_state: float | None
+    rounds_with_build_errors_by_state: float | None
+    peak_retention: float | None
+    dip_rate: float | None
+    dip_depth: float | None
+    recovery_credit: float | None
+    gain_density: float | None
+    peak_position: float | None
+    monotonicity: float | None
+    trace_coverage: float | None
+
+
+def _measures(run: RunAnalysis) -> _Measures:
     """The headline measures and the diagnostics."""
     shape, build, feedback = run.shape, run.build, run.feedback
     return {
@@ -112,7 +179,23 @@ def _measures(run: RunAnalysis) -> _Columns:
     }
 
 
-def _extras(run: RunAnalysis) -> _Columns:
+class _Extras(TypedDict):
+    evaluated_before_commit: float | None
+    candidates_evaluated: int | None
+    candidates_committed: int | None
+    committed_share: float | None
+    claim_gap: float | None
+    left_behind: float | None
+    noise_band: float | None
+    dip_confidence: float | None
+    dips_within_noise: int | None
+    saturation: float | None
+    jumps: int | None
+    suspicious: int
+    n_remarks: int
+
+
+def _extras(run: RunAnalysis) -> _Extras:
     """Measures beside the headline ones: candidates, claims, noise, jumps."""
     looked = left.candidates(run)
     return {
@@ -132,7 +215,21 @@ def _extras(run: RunAnalysis) -> _Columns:
     }
 
 
-def _evidence(run: RunAnalysis) -> _Columns:
+class _Evidence(TypedDict):
+    grade_official: float | None
+    grade_confirmed: float | None
+    grade_inferred: float | None
+    grade_proxy: float | None
+    grade_missing: float | None
+    order_checked: bool | None
+    n_disagreements: int
+    n_states: int | None
+    n_builds: int | None
+    n_build_failures: int | None
+    n_evaluations: int | None
+
+
+def _evidence(run: RunAnalysis) -> _Evidence:
     """How well its scores are known, and how much the transcript shows."""
     evidence = run.evidence
     counted = [seen for seen in evidence.builds if seen.counted] if evidence.tool_calls is not None else None
@@ -151,7 +248,17 @@ def _evidence(run: RunAnalysis) -> _Columns:
     }
 
 
-def _support(run: RunAnalysis) -> _Columns:
+class _Support(TypedDict):
+    plan_calls: int | None
+    failed_calls: int | None
+    failed_then_changed: int | None
+    compactions: int | None
+    resumes: int | None
+    subagents: int | None
+    background: int | None
+
+
+def _support(run: RunAnalysis) -> _Support:
     """How the harness's own tools were used."""
     support = run.evidence.support
     return {
