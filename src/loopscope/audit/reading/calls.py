@@ -162,7 +162,10 @@ class Calls(Effects):
         if known.GENERATORS.fullmatch(name):
             return self.generator(node, name, arguments, keywords)
         if known.MODULE_RANDOM.fullmatch(name):
-            return Value(everything.labels | {("drawn", self.where(node), *self.loops)})
+            few = last in ("choice", "randint", "randrange") and not everything.labels and _few(arguments)
+            return Value(
+                everything.labels | {("drawn", self.where(node), *self.loops)} | ({("small",)} if few else set())
+            )
         if known.CLOCKS.fullmatch(name):
             return Value(frozenset({("clock",)}))
         if name in known.EVAL or known.PICKLES.fullmatch(name):
@@ -307,3 +310,9 @@ def _again(value: Value) -> Value:
     """The same each time, in all its parts."""
     items = None if value.items is None else tuple(_again(v) for v in value.items)
     return replace(value.plus(("repeated",)), items=items)
+
+
+def _few(arguments: list[Value]) -> bool:
+    """Whether one of these is picked from so few that all can be tried."""
+    last = arguments[-1] if arguments else NOTHING
+    return bool(last.items) or (isinstance(last.const, int) and last.const < 1 << 20)

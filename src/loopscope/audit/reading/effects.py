@@ -120,7 +120,7 @@ class Effects(Expressions):
         where = self.where(node)
         if seed is None or (seed == NOTHING and self.code(node).endswith("(None)")):
             return Value(frozenset({("drawn", where, *self.loops), ("rng",)}))
-        if seed.has("rng") or (seed.has("drawn") and not seed.has("fixed")):
+        if seed.has("rng") or (seed.has("drawn") and not seed.has("fixed") and not seed.has("small")):
             return Value(seed.labels | {("rng",)})
         known = not seed.has("raw")
         weak = any(seed.has(kind) for kind in ("small", "perhaps"))

@@ -59,6 +59,8 @@ class Expressions(Interpreter):
             if holder.ref.kind == "library":
                 if holder.ref.name.endswith("verdict") and node.attr == "APP":
                     return Value(frozenset({("src", self.workdir), ("workdir",)}), const=self.workdir)
+                if holder.ref.name.endswith("verdict") and node.attr == "LOGS":
+                    return Value(const="/logs/verifier")
                 return Value(holder.labels, ref=Ref("library", f"{holder.ref.name}.{node.attr}"))
         if holder.thing is not None:
             known = holder.thing.attributes.get(node.attr)
@@ -155,7 +157,7 @@ class Expressions(Interpreter):
             size = right.const
             narrow = not isinstance(node.op, ast.Mod | ast.BitAnd) or (isinstance(size, int) and size < _SMALL)
             labels |= {("small",)} if narrow else set()
-        if isinstance(node.op, ast.Mult) and left.items is not None and left.has("drawn"):
+        if isinstance(node.op, ast.Mult) and left.has("drawn") and self.is_list(node.left, left):
             labels |= {("repeated",)}
         if isinstance(node.op, ast.Add) and left.has("drawn") and ast.dump(node.left) == ast.dump(node.right):
             labels |= {("repeated",)}
@@ -170,6 +172,13 @@ class Expressions(Interpreter):
         if isinstance(left.const, int) and isinstance(right.const, int):
             const = _folded(node.op, left.const, right.const)
         return Value(labels, elem=elem, const=const)
+
+    def is_list(self, node: ast.expr, value: Value) -> bool:
+        """Whether this is a list, which multiplying repeats, and no number or array."""
+        if value.items is not None or isinstance(node, ast.List | ast.ListComp):
+            return True
+        ref = self.value(node.func).ref if isinstance(node, ast.Call) else None
+        return value.elem is not None and ref is not None and ref.kind == "function"
 
     def _of_Compare(self, node: ast.Compare) -> Value:
         values = [self.value(node.left), *[self.value(c) for c in node.comparators]]
@@ -250,6 +259,10 @@ class Expressions(Interpreter):
             self.bind(first.target, element)
             tests = [self.value(test) for test in first.ifs]
             result = self.comprehension(rest, body)
+            loop = self.loops[-1]
+            changes = ("iter", loop) in result.labels or any(loop in label[2:] for label in result.of("drawn"))
+            if result.has("drawn") and not result.has("rng") and not changes:
+                result = result.plus(("repeated",))
         bound = {n.id for n in ast.walk(first.target) if isinstance(n, ast.Name)}
         for name in bound:
             self.names.pop(name, None)

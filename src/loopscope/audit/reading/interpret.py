@@ -197,7 +197,10 @@ class Interpreter(State):
                 kind = (
                     "" if raised is None or raised.exc is None else self.code(raised.exc).split("(")[0].split(".")[-1]
                 )
-                self.gate(node, test, self.handlers_swallow(kind) if raised else "")
+                refused = test
+                if branch is other and isinstance(node.test, ast.BoolOp):
+                    refused = self.value(ast.copy_location(ast.UnaryOp(ast.Not(), node.test), node.test))
+                self.gate(node, refused, self.handlers_swallow(kind) if raised else "")
 
     def handlers_swallow(self, kind: str) -> str:
         """Where an exception of this kind is caught and forgotten; empty where it is not."""

@@ -71,5 +71,5 @@ LOOKS = {
 BUILDERS = re.compile(
     r"(?:^|/)(?:g?cc|g\+\+|c\+\+|clang(?:\+\+)?|nvcc|rustc|go|cargo|make|cmake|ninja|javac|ghc|zig|tsc|ld|as|COMPILER|NVCC|CC)$"
 )
-OPEN_TO_ALL = ("/tmp/", "/var/tmp/", "/dev/shm/", "/root/", "/home/")  # noqa: S108
+OPEN_TO_ALL = ("/tmp/", "/var/tmp/", "/dev/shm/", "/logs/", "/root/", "/home/")  # noqa: S108
 """Where a solution can leave files."""

@@ -98,9 +98,10 @@ class Value:
 
     def element(self) -> Value:
         """What one step through it yields."""
-        if self.items:
-            return join(self.items)
-        return self.elem if self.elem is not None else Value(self.labels)
+        if not self.items and self.elem is None:
+            return Value(self.labels)
+        inner = join(self.items) if self.items else self.elem or NOTHING
+        return inner.plus(*self.of("iter"), *self.of("repeated"))  # parts of what changes each time change too
 
     def at(self, index: int) -> Value:
         """An element of a tuple; the whole's labels where it has none."""

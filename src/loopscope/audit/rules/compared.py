@@ -14,6 +14,7 @@ from loopscope.audit.sources import TaskSources
 _REMEDY = (
     "compare the whole of each answer with one that the verifier has computed itself, and refuse on any difference"
 )
+_SAYS = {"out", "weak", "told", "clock", "cpu", "cmp"}
 _WORDS = {
     "nothing": "its output is never compared with anything that the verifier knows",
     "const": "its output is only held against constants",
@@ -29,7 +30,11 @@ def compared(sources: TaskSources) -> Iterator[Finding]:
     """Kind 1."""
     verifier = verifier_of(sources)
     reward = reward_of(verifier)
-    for name, runs in solution_runs(verifier).items():
+    known = solution_runs(verifier)
+    if known and reward.labels and not any(label[0] in _SAYS for label in reward.labels):
+        text = "neither an answer of the solution's nor its time has a part in the reward"
+        yield found(sources, "output-compared", 1, Severity.HIGH, line_of(next(iter(known))), text, _REMEDY)
+    for name, runs in known.items():
         if not scored(reward, name):
             continue
         measured = reward.has("clock") or ("told", name) in reward.labels
@@ -111,6 +116,11 @@ def own_memory(sources: TaskSources) -> Iterator[Finding]:
         if scored(reward, name) and "self" in grades and not {"full", "weak", "partial", "sometimes"} & set(grades):
             text = "what the program says is only compared with something else that it says"
             yield found(sources, "own-memory", 6, Severity.HIGH, line_of(name), text, remedy)
+    said = {label[1] for kind in ("out", "weak") for label in reward.of(kind)}
+    alone = [name for name in solution_runs(verifier) if name in said]
+    if alone and not any(reward.has(kind) for kind in ("drawn", "fixed", "own", "clock", "told")):
+        text = "the metric is computed from what the program says alone, with nothing that the verifier drew or knows"
+        yield found(sources, "own-memory", 6, Severity.HIGH, line_of(alone[0]), text, remedy)
     for sent in verifier.story.sent:
         if sent.value.has("memfd") and not sent.value.has("sealed") and (sent.box.has("src") or sent.box.has("parsed")):
             text = "a file in memory is handed over unsealed: the program can change what others are given"

@@ -15,6 +15,7 @@ from loopscope.audit.sources import TaskSources
 
 _HIDE = "give the solution its input and nothing else; keep seed, answers and anchors in the verifier's memory"
 _TABLES = {"HIDDEN", "SYSTEM", "DETAILS", "DEVICES", "BOX", "PATH"}
+_MODES = {"os.chmod", "os.chown", "os.symlink", "os.link", "os.umask", "shutil.chown"}
 _SECRET_PLACES = ("/tests", "/logs", "/solution", "/app", "/orig", "/root", "/home", "/tmp")  # noqa: S108
 
 
@@ -129,6 +130,9 @@ def _weaker_fence(sources: TaskSources, verifier: Verifier) -> Iterator[Finding]
                 yield found(
                     sources, "hidden-data", 8, Severity.HIGH, f"{file}:{getattr(node, 'lineno', 1)}", text, remedy
                 )
+            if isinstance(node, ast.Call) and verifier.guarded and ast.unparse(node.func) in _MODES:
+                text = f"`{ast.unparse(node)[:160]}` changes who may read what while a solution runs"
+                yield found(sources, "hidden-data", 8, Severity.MEDIUM, f"{file}:{node.lineno}", text, remedy)
     yield from _switched(sources)
 
 

@@ -14,7 +14,7 @@ from loopscope.audit.sources import TaskSources
 _PIN = "take only the editable files from the solution; driver, headers, build files and baseline from tests/"
 _CLEAN = "build in an empty directory from sources only; never use a program that lies in the work dir"
 _DANGEROUS = (
-    "-include/x.h", "-I/app", "@/app/options", "-wrapper", "-B/app",
+    "-include/x.h", "-I/app", "-Wp,-imacros,/x", "-I/app", "@/app/options", "-wrapper", "-B/app",
      "/app/x.o", "-Wl,--defsym=x", "-L/app", "-l:x.a", "x.c", "-specs=/x",
     "-fplugin=/x.so", "-o/tests/x",
 )  # fmt: skip
@@ -77,7 +77,12 @@ def planted(sources: TaskSources) -> Iterator[Finding]:
 
 
 def _options(sources: TaskSources, verifier: Verifier) -> Iterator[Finding]:
-    """Options of the solution's for a compiler are looked at, and by a strict pattern."""
+    """Options of the solution's for a compiler are looked at, by a strict pattern, and serve the solution alone."""
+    for run in verifier.story.runs:
+        if run.fenced and run.builds and run.argv.has("src") and not run.box.has("src"):
+            text = "a program of the verifier's own is built with the solution's options, which can make it slow"
+            yield found(sources, "pinned-driver", 4, Severity.HIGH, run.place.where, text, _PIN)
+            break
     checked = {label for gate in verifier.story.gates if not gate.swallowed for label in gate.value.of("src")}
     for run in verifier.story.runs:
         loose = sorted(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 from pathlib import PurePosixPath
@@ -30,6 +31,18 @@ def own_process(sources: TaskSources) -> Iterator[Finding]:
             continue
         text = f"`{load.text}` brings the solution's code into the process that scores"
         yield found(sources, "own-process", 3, Severity.HIGH, load.place.where, text, _APART)
+    known = {load.place.where for load in verifier.story.of("load")}
+    stems = {PurePosixPath(f).stem for f in sources.editable if f.endswith(".py")} - {
+        PurePosixPath(f).stem for f in sources.modules
+    }
+    for file in sorted(verifier.scoring):
+        for node in ast.walk(sources.modules.get(file, ast.Module([], []))):
+            names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            where = f"{file}:{getattr(node, 'lineno', 0)}"
+            if stems & set(names) and where not in known:
+                text = f"`{ast.unparse(node)}` brings the solution's code into the process that scores"
+                yield found(sources, "own-process", 3, Severity.HIGH, where, text, _APART)
     reward = reward_of(verifier)
     for name, runs in solution_runs(verifier).items():
         if any(run.holds_source for run in runs) and ("told", name) in reward.labels:

@@ -229,6 +229,12 @@ def image_secrets(sources: TaskSources) -> Iterator[Finding]:
             yield found(
                 sources, "image-secrets", 8, Severity.HIGH, f"environment/Dockerfile:{instruction.line}", text, remedy
             )
+    secret = {sources.files[n]: n for n in sources.below("solution") if len(sources.files[n]) > 64}
+    secret |= {sources.files[m.file]: m.file for m in verifier_of(sources).entries if m.file.endswith(".py")}
+    for name in sources.below("environment"):
+        if sources.files[name] in secret:
+            text = f"the agent gets {name}, which is {secret[sources.files[name]]}"
+            yield found(sources, "image-secrets", 8, Severity.HIGH, name, text, remedy)
     public = {data: name for name, data in sources.files.items() if name.startswith("environment/")}
     for name in sources.below("tests", ".npz", ".npy", ".bin", ".csv", ".dat", ".pt", ".pkl", ".txt", ".jsonl"):
         if sources.files[name] in public and len(sources.files[name]) > 64:
