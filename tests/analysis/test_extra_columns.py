@@ -10,7 +10,8 @@ from made_run import MadeRun, Round
 from made_transcript import EVALUATOR
 
 from loopscope.analysis.quantities import DIAGNOSTICS
-from loopscope.analysis.rows import checkpoint_rows, dip_rows, run_row
+from loopscope.analysis.rows import checkpoint_rows, dip_rows
+from loopscope.analysis.run_row import run_row
 from loopscope.analysis.tabled import tabled
 from loopscope.analysis.tables import study_tables
 from loopscope.models import BuildStatus, Grade, Timings, Usage
