@@ -9,6 +9,7 @@ from typing import Any
 from log_seeds import lines
 
 from loopscope.evidence.subagents import anchors
+from loopscope.evidence.support import support
 from loopscope.transcripts import formats
 from loopscope.transcripts.canonical import MAIN, Completeness, MarkKind, MessageKind, NoteKind, Role, Transcript
 
@@ -202,4 +203,17 @@ def test_arguments_that_are_no_json_are_none(tmp_path: Path) -> None:
     broken = item("function_call", name="exec_command", call_id="c1", arguments='{"cmd": "ls')
     [transcript] = read(tmp_path, a=[meta(), broken, output("c1", "failed to parse function arguments")])
     [only] = transcript.calls
-    assert only.command is None and only.arguments == {} and only.result
+    assert only.command is None and only.arguments == {} and only.result and only.result.is_error is True
+
+
+def test_calls_that_could_not_be_made_failed_and_what_only_prints_such_words_did_not(tmp_path: Path) -> None:
+    printed = "Chunk ID: 1\nProcess exited with code 0\nOutput:\nunsupported call: mmap"
+    [transcript] = read(tmp_path, a=[
+        meta(), call("c1", "bash", cmd="ls"), output("c1", "unsupported call: bash"),
+        call("c2", "update_plan", steps=1), output("c2", "failed to parse function arguments: missing field `plan`"),
+        call("c3", "update_plan", plan=[]), output("c3", "Plan updated"),
+        call("c4", cmd="./run"), output("c4", printed),
+    ])  # fmt: skip
+    assert [found.result and found.result.is_error for found in transcript.calls] == [True, True, None, False]
+    used = support(transcript)
+    assert (used.failed_calls, used.failed_then_changed, used.plan_calls) == (2, 1, 2)

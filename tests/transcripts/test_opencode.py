@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from log_seeds import OPENCODE_RESPONSE, OPENCODE_TOOL, opencode_database
 
+from loopscope.evidence.support import support
 from loopscope.transcripts import formats, opencode_db
 from loopscope.transcripts.canonical import MAIN, Completeness, MarkKind, NoteKind, Transcript
 from loopscope.transcripts.errors import TranscriptError
@@ -71,6 +72,27 @@ def test_the_true_exit_code_is_in_the_part(tmp_path: Path) -> None:
     [call] = export(tmp_path, response(tokens(1, 1), OPENCODE_TOOL)).calls
     assert call.result and (call.result.exit_code, call.result.is_error) == (3, True)
     assert call.result.index == call.index == 0
+
+
+def test_a_call_that_opencode_calls_invalid_is_a_failed_one_of_the_tool_that_was_meant(tmp_path: Path) -> None:
+    told = {"tool": "bash", "error": "command: expected string"}
+    state = {
+        "status": "completed",
+        "input": told,
+        "output": "The arguments provided to the tool are invalid",
+        "metadata": {},
+    }
+    invalid = OPENCODE_TOOL | {"tool": "invalid", "callID": "c0", "state": state}
+    done = OPENCODE_TOOL | {"state": OPENCODE_TOOL["state"] | {"metadata": {"exit": 0}}}
+    transcript = export(tmp_path, response(tokens(1, 1), invalid, done))
+    first, second = transcript.calls
+    assert (first.tool, first.kind, first.command) == ("bash", second.kind, None)
+    assert first.result and (first.result.is_error, first.result.exit_code) == (True, None)
+    assert (support(transcript).failed_calls, support(transcript).failed_then_changed) == (1, 1)
+    # A tool of that name that somebody added.
+    own = OPENCODE_TOOL | {"tool": "invalid", "state": state | {"input": {}}}
+    [other] = export(tmp_path, response(tokens(1, 1), own)).calls
+    assert other.tool == "invalid" and other.result and other.result.is_error is False
 
 
 def test_a_call_that_did_not_end_has_no_result(tmp_path: Path) -> None:

@@ -28,6 +28,8 @@ _SILENT_EVENTS = words(
 _COPYING = 1.0
 """Seconds in which a copy is written."""
 _INJECTED = ("<", "# AGENTS.md", "Warning: ")
+_NO_CALL = ("failed to parse function arguments", "unsupported call: ", "unsupported custom tool call: ")
+"""How an answer begins to a call that Codex could not make; rollouts do not state its success."""
 _COUNTS = ("input_tokens", "cached_input_tokens", "output_tokens", "reasoning_output_tokens")
 
 
@@ -192,6 +194,8 @@ class Rollout:
         if exit_code is None:
             exit_code = outcomes.header_exit_code(header)
         success = flag(more.get("success"))
+        if success is None and exit_code is None and not header and said.startswith(_NO_CALL):
+            success = False
         call_id = text(item.get("call_id")) or ""
         call = self._builder.result(
             index,

@@ -23,6 +23,8 @@ from loopscope.transcripts.canonical import (
 from loopscope.transcripts.shapes import code, count, flag, moment, money, short, table, text, words
 
 _SILENT = words("step-start step-finish snapshot patch file agent retry")
+_INVALID = "invalid"
+"""The tool that OpenCode puts in the place of one that is not there, or whose arguments do not fit: it "completes"."""
 
 
 class Session:
@@ -119,10 +121,11 @@ class Session:
         if tool is None:
             self._builder.note(NoteKind.BROKEN, "calls without a name", index)
             return
+        meant = short(table(state.get("input")).get("tool"), 100) if tool == _INVALID else None
         times, about = table(state.get("time")), table(state.get("metadata"))
         call_id = text(part.get("callID")) or text(part.get("id")) or ""
         start, status = moment(times.get("start")), state.get("status")
-        call = self._builder.call(index, call_id, tool, state.get("input"), thread=thread, time=start)
+        call = self._builder.call(index, call_id, meant or tool, state.get("input"), thread=thread, time=start)
         if call and call.asked.kind is ToolKind.AGENT and (child := short(about.get("sessionId"), 100)):
             self._builder.spawned(index, child, thread=thread, time=start)
         if status not in ("completed", "error"):
@@ -134,7 +137,7 @@ class Session:
             call_id,
             output if isinstance(output, str) else "",
             thread=thread,
-            is_error=failed or exit_code not in (None, 0),
+            is_error=failed or meant is not None or exit_code not in (None, 0),
             exit_code=exit_code,
             cut=flag(about.get("truncated")) or False,
             time=moment(times.get("end")),
