@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import shlex
 from decimal import Decimal
-from pathlib import PurePosixPath
 
 from loopscope.audit.finding import Finding, NotApplicable
 from loopscope.audit.probes.attacks import told
 from loopscope.audit.probes.lab import MAKEFILES, lab
-from loopscope.audit.probes.weaving import FORGED, Weave, language, piece, pieces, woven
+from loopscope.audit.probes.outside import compiled, laden, planted, untouched
+from loopscope.audit.probes.weaving import FORGED, language
 from loopscope.audit.subject import Subject
 from loopscope.audit.trial import Act
 
@@ -19,10 +19,12 @@ async def driver_replaced(subject: Subject) -> list[Finding]:
     bench = lab(subject)
     if not (bench.drivers or bench.builders):
         raise NotApplicable("no code but the solution's lies in the work dir")
+    if await untouched(bench):
+        return []
     solve = await bench.slow()
     before = await bench.base(solve)
     for changed, act_name in ((bench.drivers, "probe: driver-replaced"), (bench.builders, "probe: build-replaced")):
-        act = Act(act_name, solve=solve, files={name: _laden(name, source) for name, source in changed.items()})
+        act = Act(act_name, solve=solve, files={name: laden(name, source) for name, source in changed.items()})
         if not changed or not await bench.stays(act, trial := await bench.attempt(act), before):
             continue
         base = "reference" if solve else "starter"
@@ -30,13 +32,6 @@ async def driver_replaced(subject: Subject) -> list[Finding]:
         remedy = "copy only the editable files into a pristine tree, and take everything else from the tests"
         return [bench.finding("driver-replaced", 4, trial, what, remedy)]
     return []
-
-
-def _laden(name: str, source: bytes) -> bytes:
-    if PurePosixPath(name).name in MAKEFILES:
-        command = piece("verdict.sh").strip().replace("$", "$$").replace("#", "\\#")
-        return source.rstrip() + f"\n\nLSP := $(shell {command})\n".encode()
-    return woven(name, source, Weave(pieces(name, ("verdict", "clock"))))
 
 
 async def binary_planted(subject: Subject) -> list[Finding]:
@@ -48,10 +43,10 @@ async def binary_planted(subject: Subject) -> list[Finding]:
     changed = {n: s for n, s in bench.editable.items() if (language(n) == "python") == (build is None)}
     if not changed:
         raise NotApplicable("nothing in the work dir is built before it runs")
-    files = {
-        f".lsp/{number}": woven(n, s, Weave(pieces(n, ("verdict",)))) for number, (n, s) in enumerate(changed.items())
-    }
-    plant = _compiled(changed) if build is None else _built(changed, build)
+    if await untouched(bench):
+        return []
+    files = planted(changed)
+    plant = compiled(changed) if build is None else _built(changed, build)
     trial = await bench.attempt(Act("probe: binary-planted", files=files, command=f"{plant}rm -rf .lsp"))
     if trial.reward != Decimal(FORGED):
         return []
@@ -72,15 +67,3 @@ def _built(changed: dict[str, bytes], build: str) -> str:
         restore += f"cp -p .lsp/{number}.clean {path}\n"
     newer = "find . -type f -newer .lsp/0 ! -path './.lsp/*' -exec touch {} +\n"
     return f"sleep 0.01\n{save}{build} >/dev/null 2>&1\n{newer}{restore}"
-
-
-def _compiled(changed: dict[str, bytes]) -> str:
-    """Compiled modules that Python takes without looking at the source."""
-    script = (
-        "import py_compile,sys,importlib.util as u\n"
-        "for a,b in zip(sys.argv[1::2],sys.argv[2::2]):\n"
-        " mode=py_compile.PycInvalidationMode.UNCHECKED_HASH\n"
-        " py_compile.compile(a,u.cache_from_source(b),b,invalidation_mode=mode)"
-    )
-    pairs = " ".join(f".lsp/{number} {shlex.quote(name)}" for number, name in enumerate(changed))
-    return f"python3 -c {shlex.quote(script)} {pairs}\n"

@@ -6,6 +6,7 @@ from decimal import Decimal
 
 from loopscope.audit.finding import Finding, NotApplicable, Severity
 from loopscope.audit.probes.lab import lab
+from loopscope.audit.probes.outside import OUTSIDE, untouched
 from loopscope.audit.subject import Subject
 from loopscope.audit.trial import Act, Trial
 
@@ -20,7 +21,8 @@ async def inputs_repeat(subject: Subject) -> list[Finding]:
     telling = [name for name, value in _long(first).items() if solved.metrics.get(name, value) != value]
     if not telling:
         raise NotApplicable("no metric of six digits or more differs between starter and reference")
-    again = await bench.attempt(Act("probe: starter again"))
+    act = Act(OUTSIDE) if await untouched(bench) else Act("probe: starter again")  # the starter's own files, either way
+    again = await bench.attempt(act)
     same = [name for name in telling if again.metrics.get(name) == first.metrics[name]]
     if not same:
         return []
