@@ -10,7 +10,18 @@ from loopscope.audit.reading import known
 from loopscope.audit.reading.effects import Effects
 from loopscope.audit.reading.grading import grades, outputs, weakened
 from loopscope.audit.reading.state import MOST_DEEP, Frame, Module
-from loopscope.audit.reading.values import NOTHING, Label, Ref, Thing, Value, join, union
+from loopscope.audit.reading.values import (
+    NOTHING,
+    Label,
+    Ref,
+    Thing,
+    Value,
+    again,
+    few_choices,
+    join,
+    joined_path,
+    union,
+)
 
 
 class Calls(Effects):
@@ -69,7 +80,7 @@ class Calls(Effects):
             self.block(function.body)
             result = self.marked(join(self.frames[-1].returned), function.name)
             if any("cache" in self.code(d) for d in function.decorator_list) and result.has("drawn"):
-                result = _again(result)
+                result = again(result)
         self.chain = kept
         self.frames.pop()
         if key is not None:
@@ -162,7 +173,7 @@ class Calls(Effects):
         if known.GENERATORS.fullmatch(name):
             return self.generator(node, name, arguments, keywords)
         if known.MODULE_RANDOM.fullmatch(name):
-            few = last in ("choice", "randint", "randrange") and not everything.labels and _few(arguments)
+            few = last in ("choice", "randint", "randrange") and not everything.labels and few_choices(arguments)
             return Value(
                 everything.labels | {("drawn", self.where(node), *self.loops)} | ({("small",)} if few else set())
             )
@@ -194,7 +205,7 @@ class Calls(Effects):
             "abspath",
             "realpath",
         ):
-            return Value(everything.labels, const=_joined(arguments), fields=first.fields)
+            return Value(everything.labels, const=joined_path(arguments), fields=first.fields)
         if last in known.LOOKS and any(a.has("src") or str(a.const).startswith(known.OPEN_TO_ALL) for a in arguments):
             self.happen("read", node, everything, self.code(node), first)
             return Value(everything.labels)
@@ -298,21 +309,3 @@ class Calls(Effects):
         ):
             return Value(everything.labels, elem=receiver.elem)
         return self.computed(node, name, [receiver, *arguments], keywords, everything)
-
-
-def _joined(parts: list[Value]) -> str | None:
-    """A path whose parts are all known."""
-    texts = [p.const for p in parts]
-    return "/".join(str(t).rstrip("/") for t in texts) if texts and all(isinstance(t, str) for t in texts) else None
-
-
-def _again(value: Value) -> Value:
-    """The same each time, in all its parts."""
-    items = None if value.items is None else tuple(_again(v) for v in value.items)
-    return replace(value.plus(("repeated",)), items=items)
-
-
-def _few(arguments: list[Value]) -> bool:
-    """Whether one of these is picked from so few that all can be tried."""
-    last = arguments[-1] if arguments else NOTHING
-    return bool(last.items) or (isinstance(last.const, int) and last.const < 1 << 20)

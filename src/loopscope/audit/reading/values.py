@@ -154,3 +154,21 @@ def _join(a: Value, b: Value) -> Value:
     return Value(
         labels, items, elem, fields, a.const if a.const == b.const else None, a.ref or b.ref, thing, a.text or b.text
     )
+
+
+def joined_path(parts: list[Value]) -> str | None:
+    """A path whose parts are all known."""
+    texts = [p.const for p in parts]
+    return "/".join(str(t).rstrip("/") for t in texts) if texts and all(isinstance(t, str) for t in texts) else None
+
+
+def again(value: Value) -> Value:
+    """The same each time, in all its parts."""
+    items = None if value.items is None else tuple(again(v) for v in value.items)
+    return replace(value.plus(("repeated",)), items=items)
+
+
+def few_choices(arguments: list[Value]) -> bool:
+    """Whether one of these is picked from so few that all can be tried."""
+    last = arguments[-1] if arguments else NOTHING
+    return bool(last.items) or (isinstance(last.const, int) and last.const < 1 << 20)
