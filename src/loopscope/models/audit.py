@@ -6,7 +6,7 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Literal
 
-from loopscope.models.base import Record, Versioned
+from loopscope.models.base import Record
 from loopscope.models.score import VerificationStatus
 
 
@@ -116,11 +116,11 @@ class TaskAudit(Record):
         return sum(f.severity.weight >= severity.weight for f in self.findings)
 
 
-class AuditReport(Versioned):
-    """What `loopscope tasks check` writes."""
+class AuditReport(Record):
+    """What `loopscope tasks check` writes; no part of a study, so it has a version of its own."""
 
-    schema_version: int = 1
-
+    schema_version: Literal[1] = 1
+    """Of this format."""
     loopscope: str
     """Version that looked."""
     tasks: tuple[TaskAudit, ...]
