@@ -12,6 +12,7 @@ def row(agent: str, tasks: int, common: int, *, reconstructed: int = 0, avg: flo
     return OutcomeRow(
         agent=agent, category="overall", k=1, k_min=1, n_tasks=tasks, n_runs=tasks, n_missing=0, n_common=common,
         n_reconstructed=reconstructed, n_reported=0, avg_at_k=avg, best_at_k=avg, common_avg=avg, common_best=avg,
+            n_paired=0, paired_avg=None, paired_best=None,
     )  # fmt: skip
 
 
