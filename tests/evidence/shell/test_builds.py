@@ -132,6 +132,16 @@ def test_scratch_programs_are_told_apart() -> None:
     assert {item.outcome for item in (copy, elsewhere, own_test, real)} == {Outcome.CODE_FAILURE}
 
 
+def test_a_script_that_cannot_be_parsed_fails_alone_and_not_the_call_that_names_it() -> None:
+    told = "Exit code 2\nrun.sh: line 3: syntax error near unexpected token `fi'"
+    (check,) = found("bash -n run.sh", told)
+    assert (check.outcome, "run.sh: line 3" in check.reason) == (Outcome.CODE_FAILURE, True)
+    (made,) = found("make; bash ./run.sh", f"gcc -O2 solve.c -o s\n{told}")
+    assert made.outcome is not Outcome.NOT_RUN
+    (unread,) = found("make; fi", "Exit code 2\n/bin/bash: -c: line 1: syntax error near unexpected token `fi'")
+    assert unread.outcome is Outcome.NOT_RUN
+
+
 def test_what_hangs_on_a_failed_build_was_not_run() -> None:
     first, second = found("go build -o s . && ./s && go test .", "Exit code 1\n./engine.go:1:1: syntax error: x")
     assert [first.outcome, second.outcome] == [Outcome.CODE_FAILURE, Outcome.NOT_RUN]

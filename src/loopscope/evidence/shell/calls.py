@@ -20,8 +20,9 @@ _RESET = re.compile(r"Shell cwd was reset to (\S+)")
 _TASK_FILE = re.compile(r"/tasks/([\w-]{1,100})\.output\b")
 _READERS = frozenset(["cat", "tail", "head", "grep", "egrep", "less", "sed", "awk", "rg"])
 _SYNTAX = re.compile(
-    r"^\S{0,100}(?:bash|sh)\S{0,100}: (?:eval: |-c: )?line \d+: (?:syntax error|unexpected EOF)", re.MULTILINE
+    r"^(?:\S{0,100}/|-)?(?:ba|da|z|k)?sh: (?:eval: |-c: )?line \d+: (?:syntax error|unexpected EOF)", re.MULTILINE
 )
+"""What the shell says of the command string. Of a script's file it gives the name: `run.sh: line 3: ...`."""
 _LAST = 64 << 10
 """Characters of an output in which the reason of a failure is looked for."""
 _KILLED = frozenset([124, 130, 137, 143, 144])
