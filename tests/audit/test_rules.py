@@ -70,3 +70,11 @@ def test_a_guard_with_a_part_missing(tmp_path: Path):
     directory = edited(tmp_path, "discrepancy", ())
     (directory / "tests/guard/layers.py").unlink()
     assert [(f.rule, f.evidence) for f in findings(directory)] == [("guard", "layers.py of the guard is missing")]
+
+
+def test_a_verifier_that_cannot_be_read_is_not_called_clean(tmp_path: Path):
+    directory = edited(tmp_path, "discrepancy", ())
+    (directory / "tests/verify.py").write_text("x = ((((\n")
+    assert [(f.rule, f.severity.value) for f in findings(directory)] == [("seen", "high"), ("seen", "high")]
+    (directory / "tests/test.sh").write_bytes(b"\x00\xff{${\xe2\x98\x83")
+    assert {f.rule for f in findings(directory)} == {"seen"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from loopscope.audit.rule import Rule
 from loopscope.audit.rules.compared import compared, own_memory
-from loopscope.audit.rules.consistent import anchors, environment, shown
+from loopscope.audit.rules.consistent import anchors, environment, seen, shown
 from loopscope.audit.rules.drivers import driver_seeds, overwritten, repeated_calls
 from loopscope.audit.rules.hidden import hidden
 from loopscope.audit.rules.inputs import reused, secret_seed
@@ -48,6 +48,7 @@ RULES: tuple[Rule, ...] = (
     Rule("anchors", None, "anchors agree wherever they stand", anchors),
     Rule("shown", None, "what the agent is shown is what the verifier does", shown),
     Rule("parts", None, "image, solution and test script are there and stay", environment),
+    Rule("seen", 8, "the verifier can be read, and is seen to run solutions", seen),
     Rule("pickles", 9, "the verifier loads no pickles", pickles),
 )
 """All of them."""

@@ -10,8 +10,9 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from loopscope.audit.finding import Finding, Severity
+from loopscope.audit.reading.scripted import started
 from loopscope.audit.reading.verifier import verifier_of
-from loopscope.audit.rules.common import found
+from loopscope.audit.rules.common import found, solution_runs
 from loopscope.audit.sources import TaskSources
 
 _NAMED = re.compile(
@@ -109,3 +110,22 @@ def environment(sources: TaskSources) -> Iterator[Finding]:
             text = f"`{command.text}` removes or changes the verifier itself: a second verification finds another one"
             remedy = "leave tests/ as it is; write to a temporary directory"
             yield found(sources, "parts", None, Severity.MEDIUM, f"tests/test.sh:{command.line}", text, remedy)
+
+
+def seen(sources: TaskSources) -> Iterator[Finding]:
+    """The rules have something to go by: where nothing is seen that runs a solution, they cannot speak."""
+    verifier = verifier_of(sources)
+    for file in sources.below("tests", ".py"):
+        if file not in sources.modules:
+            text = "is no Python that can be parsed: the verifier may end before it scores"
+            yield found(sources, "seen", None, Severity.HIGH, f"{file}:1", text, "mend it")
+    fenced = any(run.fenced and run.holds_solution for run in verifier.story.runs)
+    touched = solution_runs(verifier) or verifier.story.of("load") or any(True for _ in started(verifier))
+    if verifier.guard_files and not fenced:
+        text = "a guard is vendored, and no program with a solution in it is seen to run behind it"
+        remedy = "run solutions by guard.run or guard.start, with what verdict.submitted gave"
+        yield found(sources, "seen", 8, Severity.HIGH, "tests/test.sh:1", text, remedy)
+    elif not touched:
+        text = "nothing is seen that runs a solution, or loads it: the rules cannot speak for this verifier"
+        remedy = "look at it yourself; or let tests/test.sh run a Python program that uses the guard"
+        yield found(sources, "seen", None, Severity.LOW, "tests/test.sh:1", text, remedy)
