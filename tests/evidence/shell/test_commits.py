@@ -78,6 +78,19 @@ def test_failures(output: str, failure: CommitFailure) -> None:
     assert commit.failure is failure
 
 
+@pytest.mark.parametrize(
+    ("then", "output"),
+    [
+        ("&& go build ./...", "Exit code 1\n# x\n./a.go:3:3: syntax error: unexpected {"),
+        ("; bash run.sh", "Exit code 2\nrun.sh: line 3: syntax error near unexpected token `fi'"),
+        ("; nvcc solve.cu", "Exit code 127\n/bin/bash: line 1: nvcc: command not found"),
+    ],
+)
+def test_what_fails_behind_a_quiet_commit_says_nothing_against_it(then: str, output: str) -> None:
+    (commit,) = found(bash(f"git add -A && git commit -q -m 'faster loop' {then}", output))
+    assert (commit.happened, commit.failure) == (None, None)
+
+
 def test_a_shell_that_kills_itself_comes_to_no_commit_behind_it() -> None:
     before, after = found(
         bash("git commit -m one; pkill -f train.py; git commit -m two; python3 train.py &", "Exit code 144")

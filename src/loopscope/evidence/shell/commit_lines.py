@@ -28,6 +28,7 @@ class Shown:
 _SUMMARY = re.compile(
     r"\n(?: (?:Author|Date): .*\n){0,2} (\d{1,6}) files? changed\b.*((?:\n (?:create|delete) mode \d{6} .*)*)"
 )
+_ABSENT = re.compile(r"(\S{1,200}): command not found$", re.MULTILINE)
 _MODE = re.compile(r"^ (?:create|delete) mode \d{6} (.+)$", re.MULTILINE)
 
 
@@ -92,6 +93,12 @@ class CallReading:
     def failure(self) -> CommitFailure | None:
         """The first reason for a failed commit that the text shows."""
         return next((failure for failure, pattern in FAILURES if pattern.search(self.text)), None)
+
+    def absent_later(self, command: SimpleCommand) -> bool:
+        """Whether what the shell did not find are only programs that it came to behind a command."""
+        absent = set(_ABSENT.findall(self.text))
+        later = {item.words[0].text for item in self.shell.script.commands if item.words and item.order > command.order}
+        return bool(absent) and absent <= later
 
     @cached_property
     def _free(self) -> int:

@@ -34,6 +34,8 @@ class CommitFailure(StrEnum):
     OTHER = "git refused it"
 
 
+_SHELL = r"^(?:\S{0,100}/|-)?(?:ba|da|z|k)?sh: (?:eval: |-c: )?(?:line )?\d+: "
+"""How the shell begins what it says of a command string; compilers and scripts have syntax errors, too."""
 FAILURES = tuple(
     (failure, re.compile(pattern, re.MULTILINE | re.IGNORECASE))
     for failure, pattern in (
@@ -42,7 +44,7 @@ FAILURES = tuple(
         (CommitFailure.IDENTITY, r"Please tell me who you are|empty ident name|Author identity unknown"),
         (CommitFailure.LOCKED, r"index\.lock': File exists|Unable to create .{0,300}\.lock"),
         (CommitFailure.HOOK, r"^(?:.{0,80}hook .{0,80}(?:failed|rejected|exited)|pre-commit.*failed)"),
-        (CommitFailure.SYNTAX, r"syntax error|unexpected EOF while|is not a git command|: command not found$"),
+        (CommitFailure.SYNTAX, rf"{_SHELL}(?:syntax error|unexpected EOF)|is not a git command|: command not found$"),
         (CommitFailure.NOT_REACHED, r"^fatal: pathspec|did not match any files|paths are ignored by one of your"),
         (CommitFailure.OTHER, r"Aborting commit|^error: pathspec|^fatal: |^error: unknown (?:switch|option)"),
     )

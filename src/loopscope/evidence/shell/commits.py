@@ -150,7 +150,7 @@ def _unconfirmed(base: CommitFinding, call: CallReading, command: SimpleCommand,
     if failure in (CommitFailure.OTHER, CommitFailure.NOT_REACHED, CommitFailure.DIRECTORY) and succeeded:
         # Another command of the script may have said so; the commit itself would have failed the call.
         failure = failure if not call.decides(command) else None
-    if failure is CommitFailure.SYNTAX and succeeded is not False:
+    if failure is CommitFailure.SYNTAX and (succeeded is not False or call.absent_later(command)):
         failure = None
     unreached = shell.unreached(command)
     if unreached:
