@@ -163,6 +163,11 @@ def test_a_gain_within_the_noise_is_flagged():
     assert found.checkpoints[2].remarks == ("its gain of 0.0624 lies within the noise band of 0.1505",)
 
 
+def patch(*lines: str):
+    text = "\n".join(["*** Begin Patch", f"*** Update File: {FILE}", "@@", " a", *lines, "*** End Patch"])
+    return "apply_patch", {"input": text}, "Success. Updated the following files"
+
+
 @pytest.mark.parametrize(
     ("change", "flagged"),
     [
@@ -172,6 +177,8 @@ def test_a_gain_within_the_noise_is_flagged():
         (edit(FILE, "n = 3;", "n = 4;"), False),
         (edit(FILE, "srand(1);", "srand(1); fast();"), False),
         (write(FILE, "b\nsrand(7); n = 3;\n"), False),
+        (patch("-srand(1); n = 3;", "+srand(7); n = 3;"), True),
+        (patch("-srand(1); n = 3;", "+srand(7); n = 4;"), False),
     ],
 )
 def test_a_gain_made_by_another_seed_is_flagged(change, flagged):
@@ -179,6 +186,14 @@ def test_a_gain_made_by_another_seed_is_flagged(change, flagged):
     found = last(
         start, INITIAL, EDIT, build(), bench("20"), ONE, change, build(), bench("10"), commit("round 2: y", "aaaaaa3")
     )
+    assert any("changing a seed, and nothing else" in remark for remark in found.remarks) is flagged
+
+
+@pytest.mark.parametrize(("between", "flagged"), [((), True), ((edit(FILE, "n = 3;", "n = 4;"), build(), ONE), False)])
+def test_a_file_that_is_written_again_with_another_seed_is_flagged_unless_more_changed_since(between, flagged):
+    first, again = (write(FILE, f"srand({seed}); n = 3;\n") for seed in (1, 7))
+    start = (INITIAL, first, build(), bench("20"), commit("round 1: x", "aaaaaa2"), *between)
+    found = last(*start, again, build(), bench("10"), commit("round 2: y", "aaaaaa3"))
     assert any("changing a seed, and nothing else" in remark for remark in found.remarks) is flagged
 
 

@@ -13,7 +13,7 @@ from loopscope.evidence.artifact.scope import ArtifactScope
 from loopscope.evidence.artifact.timeline import Place, StateChange, Timeline
 from loopscope.evidence.events import Segment
 from loopscope.evidence.gate import Artifact, is_administrative
-from loopscope.evidence.seeds import only_seeds
+from loopscope.evidence.seeds import diff_only_seeds, only_seeds
 from loopscope.evidence.shell.calls import ShellCall, written_files
 from loopscope.evidence.shell.commands import SimpleCommand, resolve
 from loopscope.evidence.shell.git import GitCall, git_call
@@ -91,15 +91,22 @@ def segments(
                 at += 1
             if at < len(cuts) and command.function is None:
                 _note_command(drafts[at], command, paths)
-    changes: list[list[StateChange]] = [[] for _ in cuts]
+    changes: list[list[tuple[StateChange, Call | None]]] = [[] for _ in cuts]
+    wrote: dict[tuple[str, ...], Call] = {}
     for change in timeline.changes:
         at = bisect_left(cuts, (change.position, change.order))
         if at < len(cuts):
-            changes[at].append(change)
-    return [_segment(draft, made, calls, by_position) for draft, made in zip(drafts, changes, strict=True)]
+            changes[at].append((change, wrote.get(change.files)))
+        wrote = {files: call for files, call in wrote.items() if not set(files) & set(change.files)}
+        wrote[change.files] = calls[change.position]
+    return [
+        _segment(draft, [change for change, _ in made], all(_changes_seed(*item, calls, by_position) for item in made))
+        for draft, made in zip(drafts, changes, strict=True)
+    ]
 
 
-def _segment(draft: _Draft, changes: list[StateChange], calls: Sequence[Call], shells: dict[int, ShellCall]) -> Segment:
+def _segment(draft: _Draft, changes: list[StateChange], seeds: bool) -> Segment:
+    """What a draft and the changes of the artifact make; `seeds`: each change only gave a seed another number."""
     vague = next((item for item in changes if not item.exact and not item.returned), None)
     named = bool(draft.staged) and not draft.everything
     if named:
@@ -118,7 +125,7 @@ def _segment(draft: _Draft, changes: list[StateChange], calls: Sequence[Call], s
         others=tuple(draft.others),
         uncertain=uncertain,
         records_staged=named and not draft.others,
-        seeds_only=bool(changes) and all(_changes_seed(item, calls, shells) for item in changes),
+        seeds_only=bool(changes) and seeds,
     )
 
 
@@ -217,12 +224,27 @@ def _relative(path: str, scope: ArtifactScope) -> str | None:
     return path
 
 
-def _changes_seed(change: StateChange, calls: Sequence[Call], shells: dict[int, ShellCall]) -> bool:
-    """Whether a change only gave a seed another number."""
+def _changes_seed(
+    change: StateChange, before: Call | None, calls: Sequence[Call], shells: dict[int, ShellCall]
+) -> bool:
+    """Whether a change only gave a seed another number.
+
+    Args:
+        change: of the artifact.
+        before: the call that last changed the same files; None where that is not known.
+        calls: of the thread.
+        shells: its shell calls, by position.
+    """
     call = calls[change.position]
     if call.kind is ToolKind.EDIT:
         pairs = [(old, new) for old, new, _ in replacements(call.arguments)]
         return bool(pairs) and all(only_seeds(old, new) for old, new in pairs)
+    if call.kind is ToolKind.PATCH:
+        parts = [part for _, part in patched_files(call)]
+        return bool(parts) and all(diff_only_seeds(part) for part in parts)
+    if call.kind is ToolKind.WRITE and before is not None and before.kind is ToolKind.WRITE:
+        old, new = (item.arguments.get("content") for item in (before, call))
+        return isinstance(old, str) and isinstance(new, str) and only_seeds(old, new)
     shell = shells.get(change.position)
     if shell is None or not 0 <= change.order < len(shell.script.commands):
         return False
