@@ -11,7 +11,9 @@ from made_study import MadeStudy, verification
 from rich.console import Console
 
 from loopscope.analysis.build import analyze
+from loopscope.analysis.explain.number import explain_number
 from loopscope.cli.tables import leaderboard
+from loopscope.measures.uncertainty import Estimator, Run, Settings, level_of, panel
 from loopscope.models import Anchors, StateScore, VerificationStatus
 from loopscope.models.calibration import Calibration, CalibrationAct, CalibrationTrial, Machine, SeenMachines
 from loopscope.models.calibration_words import stale, warnings_of
@@ -196,13 +198,65 @@ def test_terminal_and_report_show_both_rewards(made, tmp_path):
     measured(made)
     console = Console(width=200, record=True, file=io.StringIO())
     console.print(leaderboard(analyze(made.path)))
-    assert "a: paired with anchors measured here: avg@2 0.333, best@2 0.333 (1 run)" in console.export_text()
+    told = "avg@2 0.33 [no interval] (0.17 to 0.67), best@2 0.33 [no interval] (0.33 to 1.00) (k 2, 1 task, 1 run)"
+    text = console.export_text()
+    assert f"a: paired with anchors measured here: {told}" in text
+    assert "paired: one task: nothing says how tasks differ" in text
     page = build_report(made.path, tmp_path / "report")
-    assert "paired with this machine" in page.read_text()
+    first = " ".join(page.read_text().split())
+    assert "avg@2 0.333 [no interval], whatever is missing 0.167 to 0.667, best@2 0.333 [no interval]" in first
+    assert "(k = 2, 1 task, n = 1 run; not compared between agents)" in first
+    assert "paired 0.333 no interval" in first, "one run of a task tells no spread"
     assert "logarithmic in x: 1 here is worth 0, 8 is worth 0.5" in page.read_text()
     assert "paired 0.333" in (page.parent / "runs.html").read_text()
     runs = "".join(path.read_text() for path in (page.parent / "runs").rglob("*.html"))
     assert "Paired reward 0.333" in runs
+
+
+def test_means_of_paired_rewards_have_their_intervals(made):
+    """Those of the calibrated tasks as if they were scores: by hand here, with the same functions for scores."""
+    study = MadeStudy(made.path.parent / "more", ["a", "b"], dict.fromkeys("tuvwx", "toy"), 2)
+    paired = {}
+    for number, name in enumerate("tuvwx"):
+        for agent, seed in [(a, s) for a in "ab" for s in (1, 2)]:
+            value = Decimal(1 + number + seed + 3 * (agent == "b")) / 20
+            study.add(name, agent, seed, ["0"], str(value))
+            paired[agent, name, seed] = min(Decimal(1), value * 2)
+        task = StudyStore(study.path).task(name)
+        trials = (trial(STARTER, 0), trial(REFERENCE, "0.25"))
+        facts = {"verifier_hash": task.verifier_hash, "task": name}
+        if name != "x":
+            write_model(study.path / "calibration" / f"{name}.json", calibration(*trials, **facts))
+    found = analyze(study.path)
+    for agent in "ab":
+        rows = [Run(agent, name, str(s), v) for (a, name, s), v in paired.items() if a == agent and name != "x"]
+        whole = panel(rows, dict.fromkeys("tuvw", "toy"))
+        for reading in ("random tasks", "fixed tasks"):
+            for measure, estimator in (("paired_avg", Estimator()), ("paired_best", Estimator(2))):
+                wanted = level_of(whole, agent, estimator, None, Settings(reading=reading))
+                row = one(found, "intervals", agent=agent, category="overall", measure=measure, reading=reading)
+                assert row["value"] == one(found, "outcome", agent=agent, category="overall")[measure]
+                assert (row["low"], row["high"]) == pytest.approx((wanted.low, wanted.high), abs=1e-12)
+                assert (row["k"], row["n_tasks"], row["n_runs"], row["n_missing"]) == (2, 4, 8, 0)
+                assert row["missing_low"] is None
+    of_task = one(found, "task_scores", agent="a", task="t")
+    assert of_task["paired_low"] < of_task["paired_avg"] < of_task["paired_high"]
+    assert one(found, "task_scores", agent="a", task="x")["paired_low"] is None
+    told = explain_number(study.path, "paired_best", "b")
+    row = one(found, "intervals", agent="b", category="overall", measure="paired_best", reading="random tasks")
+    assert (told.value, told.low, told.warnings) == (row["value"], row["low"], ())
+    assert [task.task for task in told.tasks] == list("tuvw")
+    assert told.tasks[0].runs[0].value == float(paired["b", "t", 1])
+
+
+def test_a_missing_paired_reward_bounds_the_mean_and_counts(made):
+    measured(made)
+    found = analyze(made.path)
+    row = one(found, "intervals", agent="a", category="overall", measure="paired_avg", reading="fixed tasks")
+    assert (row["n_tasks"], row["n_runs"], row["n_missing"]) == (1, 1, 1), "the task without a calibration is not in it"
+    assert (row["missing_low"], row["missing_high"]) == pytest.approx((1 / 6, 2 / 3))
+    assert row["low"] is None and "one seed per task" in row["guard"]
+    assert not [r for r in found.frames["comparisons"].to_dicts() if r["measure"].startswith("paired")]
 
 
 def test_scores_at_the_top_of_the_scale_are_named(made):

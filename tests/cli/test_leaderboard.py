@@ -224,3 +224,16 @@ def test_json_has_the_ends_of_means_over_agents_and_of_common_tasks(cli, tmp_pat
     (row,) = [r for r in found["outcome"] if (r["agent"], r["category"]) == ("a", "overall")]
     assert row["common_avg_low"] < row["common_avg"] < row["common_avg_high"]
     assert row["common_best_low"] < row["common_best"] < row["common_best_high"]
+
+
+def test_json_has_what_missing_scores_could_make_of_a_number(cli, tmp_path):
+    study(tmp_path, ["a", "b"], EIGHT, 2, lambda a, n, s: None if (a, n, s) == ("a", 0, 1) else alike(a, n, s))
+    found = json.loads(cli("analyze", "s", "--json").stdout)
+    a, b = (
+        next(r for r in found["outcome"] if (r["agent"], r["category"]) == (agent, "overall")) for agent in ("a", "b")
+    )
+    assert a["avg_at_k_missing_low"] < a["avg_at_k"] < a["avg_at_k_missing_high"]
+    assert a["avg_at_k_outer_low"] < a["avg_at_k_missing_low"] and a["avg_at_k_outer_high"] > a["avg_at_k_missing_high"]
+    assert b["avg_at_k_missing_low"] is None and b["best_at_k_outer_high"] is None
+    assert a["paired_avg_low"] is None and a["paired_avg_guard"] is None, "nothing is calibrated"
+    assert {"missing_low", "missing_high", "outer_low", "outer_high"} <= found["process"][0].keys()

@@ -245,6 +245,28 @@ def test_the_first_sentence_has_the_interval_of_its_number(tmp_path: Path) -> No
     assert lead == f"{top.value:.3f} [{top.low:.2f}, {top.high:.2f}]"
 
 
+@pytest.mark.parametrize("agents", [("search", "oracle"), ("search", "oracle", "nop", "more")])
+def test_agents_that_share_the_highest_number_have_their_intervals(tmp_path: Path, agents: tuple[str, ...]) -> None:
+    study = built(tmp_path, Study(agents=(*agents, "last"), tasks=TWO, seeds=(1, 2)))
+    shared, agent = pl.col("agent") != "last", pl.col("agent")
+    value = pl.when(shared).then(0.5).otherwise(0.25)
+    change(study, "outcome", avg_at_k=value)
+    of_avg = pl.col("measure") == "avg_at_k"
+    low = pl.when(agent == "oracle").then(0.21).otherwise(0.32)
+    ends = {"value": value, "low": low, "high": pl.lit(0.64)}
+    change(study, "intervals", **{n: pl.when(of_avg).then(v).otherwise(pl.col(n)) for n, v in ends.items()})
+    lead = part(first_page(study), "share the highest avg@2, ", "cannot be told apart from")
+    several = " (intervals within [0.21, 0.64])"
+    each = {"[0.32, 0.64]", "[0.21, 0.64]"}
+    assert lead.endswith("; last ")
+    if len(agents) > 3:
+        assert lead == f"share the highest avg@2, 0.500{several}; last "
+    else:
+        assert set(re.findall(r"\[.*?\]", lead)) == each
+    change(study, "intervals", low=pl.lit(None), high=pl.lit(None))
+    assert "share the highest avg@2, 0.500 [no interval]; last cannot" in first_page(study)
+
+
 def test_runs_that_were_not_done_are_counted_as_such(tmp_path: Path) -> None:
     study = built(tmp_path, Study(agents=("search", "oracle"), tasks=TWO, seeds=(1, 2)))
     assert "2 rollouts each: 8 runs, 8 with a final score" in first_page(study)

@@ -9,7 +9,8 @@ import polars as pl
 
 from loopscope.analysis.commits import ScoreSource
 from loopscope.analysis.finals import Categories, FinalScore
-from loopscope.analysis.intervals import figures_of, interval_tables, score_sample, task_ends
+from loopscope.analysis.intervals import figures_of, interval_tables, paired_finals, score_sample, task_ends
+from loopscope.analysis.intervals.samples import AVG_AT_K, BEST_AT_K
 from loopscope.analysis.parquet import frame
 from loopscope.analysis.quantities import DIAGNOSTICS, PROCESS, RESOURCES, Amount, number
 from loopscope.analysis.tabled import TabledRun
@@ -23,6 +24,7 @@ from loopscope.measures import (
     resource_by_category,
     two_level,
 )
+from loopscope.models.interval_rows import PAIRED_AVG
 from loopscope.models.tables import (
     OVERALL,
     TABLES,
@@ -144,6 +146,8 @@ def task_score_rows(finals: Sequence[FinalScore], categories: Categories) -> lis
     for final in finals:
         grouped.setdefault((final.agent, final.task), []).append(final)
     ends = task_ends(score_sample(finals, categories))
+    paired = task_ends(score_sample(paired_finals(finals), categories))
+    ends |= {(agent, task, PAIRED_AVG): found for (agent, task, name), found in paired.items() if name == AVG_AT_K}
     return [_task_score_row(categories[task], of_task, ends) for (_, task), of_task in sorted(grouped.items())]
 
 
@@ -151,8 +155,9 @@ def _task_score_row(
     category: str, finals: list[FinalScore], ends: Mapping[tuple[str, str, str], tuple[float | None, float | None]]
 ) -> TaskScoreRow:
     agent, task = finals[0].agent, finals[0].task
-    avg_low, avg_high = ends.get((agent, task, "avg_at_k"), (None, None))
-    best_low, best_high = ends.get((agent, task, "best_at_k"), (None, None))
+    avg_low, avg_high = ends.get((agent, task, AVG_AT_K), (None, None))
+    best_low, best_high = ends.get((agent, task, BEST_AT_K), (None, None))
+    paired_low, paired_high = ends.get((agent, task, PAIRED_AVG), (None, None))
     result: Outcome = outcome([(final.agent, final.task, final.value) for final in finals])[agent]
     pairs = [(final.agent, final.task, final.paired) for final in finals if final.paired is not None]
     paired: Outcome = outcome(pairs).get(agent, _NOTHING)
@@ -169,6 +174,8 @@ def _task_score_row(
         best_high=best_high,
         paired_avg=number(paired.avg),
         paired_best=number(paired.best),
+        paired_low=paired_low,
+        paired_high=paired_high,
         n_missing=result.missing,
         n_reconstructed=sum(final.source == ScoreSource.RECONSTRUCTED for final in finals),
         n_reported=sum(final.source == ScoreSource.REPORTED for final in finals),

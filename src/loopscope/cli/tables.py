@@ -242,12 +242,35 @@ def _captions(rows: Sequence[Sequence[str]], shown: Shown, *, ranked: bool) -> I
         yield "runs: with a final score, of those planned or done; no number is made of the others"
     if any(cell.startswith(UNOFFICIAL) for cell in cells):
         yield f"{UNOFFICIAL} rests on scores of imported logs (reconstructed, reported), which are not official"
-    for row in shown.outcome:
-        if row.paired_avg is not None:
-            numbers = f"avg@{shown.k} {row.paired_avg:.3f}, best@{shown.k} {row.paired_best:.3f}"
-            yield f"{_label(row.agent)}: paired with anchors measured here: {numbers} ({counted(row.n_paired, 'run')})"
+    yield from _paired_lines(shown)
     if shown.standing.note:
         yield shown.standing.note
+
+
+def _paired_lines(shown: Shown) -> Iterator[str]:
+    """avg@k and best@k of the paired rewards by agent, with their intervals, and what speaks against these."""
+    from loopscope.models.interval_rows import PAIRED_AVG, PAIRED_BEST
+    from loopscope.models.standing import spelled_interval
+
+    names = (PAIRED_AVG, "avg"), (PAIRED_BEST, "best")
+    for row in shown.outcome:
+        rows = [(name, told) for m, name in names if (told := shown.intervals.get((row.agent, m)))]
+        numbers = [
+            f"{name}@{told.k} {told.value:.2f} {escape(spelled_interval(told.low, told.high))}"
+            + ("" if told.missing_low is None else f" ({told.missing_low:.2f} to {told.missing_high:.2f})")
+            for name, told in rows
+            if told.value is not None
+        ]
+        if numbers:
+            support = f"k {rows[0][1].k}, {_support(rows[0][1].n_tasks, rows[0][1].n_runs)}"
+            yield f"{_label(row.agent)}: paired with anchors measured here: {', '.join(numbers)} ({support})"
+    told_of = [row for row in shown.outcome if row.paired_avg is not None]
+    yield from (
+        f"paired: {line}"
+        for line in remarks(((_label(r.agent), r.guard) for r in shown.rows([PAIRED_AVG])), len(told_of))
+    )
+    if len(told_of) > 1:
+        yield "paired rewards are not compared: the lines about pairs of agents are of the official ones"
 
 
 def _guards(shown: Shown) -> list[str]:

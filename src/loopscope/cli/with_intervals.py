@@ -7,14 +7,16 @@ from typing import Any
 
 type Rows = list[dict[str, Any]]
 
-_OUTCOME = ("avg_at_k", "best_at_k", "common_avg", "common_best")
+_OUTCOME = ("avg_at_k", "best_at_k", "common_avg", "common_best", "paired_avg", "paired_best")
+_ENDS = ("low", "high", "missing_low", "missing_high", "outer_low", "outer_high")
 
 
 def with_intervals(tables: Mapping[str, Rows], intervals: Sequence[Mapping[str, Any]]) -> dict[str, Rows]:
-    """The tables with the fields `low`, `high`, `k` and `guard` in rows of one number; those of random tasks.
+    """The tables with the ends, `k` and `guard` of the table `intervals` in rows of one number; those of random tasks.
 
-    A row of `outcome` holds four numbers: their fields are called `avg_at_k_low`, `best_at_k_high` and so on. A number
-    without an interval has None for both ends, and `guard` says why.
+    The ends are `low` and `high`; where something is missing also `missing_low`, `missing_high`, `outer_low` and
+    `outer_high`, else None. A row of `outcome` holds six numbers: their fields are called `avg_at_k_low`,
+    `best_at_k_guard` and so on. A number without an interval has None for both ends, and `guard` says why.
     """
     from loopscope.models.interval_rows import EVERYONE
     from loopscope.models.standing import RANDOM
@@ -26,7 +28,7 @@ def with_intervals(tables: Mapping[str, Rows], intervals: Sequence[Mapping[str, 
         | {
             f"{measure}_{end}": known.get((row["agent"], row["category"], measure), {}).get(end)
             for measure in _OUTCOME
-            for end in ("low", "high", "guard")
+            for end in (*_ENDS, "guard")
         }
         for row in tables["outcome"]
     ]
@@ -38,4 +40,4 @@ def with_intervals(tables: Mapping[str, Rows], intervals: Sequence[Mapping[str, 
 
 
 def _ends(interval: Mapping[str, Any] | None) -> dict[str, Any]:
-    return {name: None if interval is None else interval[name] for name in ("low", "high", "k", "guard")}
+    return {name: None if interval is None else interval[name] for name in (*_ENDS, "k", "guard")}

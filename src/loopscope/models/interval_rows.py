@@ -14,6 +14,8 @@ EVERYONE = "all agents"
 """Stands for the agent where a number is a mean over all of them; no label has a space."""
 COMMON_AVG, COMMON_BEST = "common_avg", "common_best"
 """avg@k and best@k over the tasks on which all agents with a score have one, as in `outcome`."""
+PAIRED_AVG, PAIRED_BEST = "paired_avg", "paired_best"
+"""avg@k and best@k of the paired rewards, over the calibrated tasks, as in `outcome`."""
 
 
 class Finding(StrEnum):
@@ -53,7 +55,8 @@ class IntervalRow:
     """The family, or `overall`."""
     measure: str
     """`avg_at_k`, `best_at_k`, a measure of `process` or `diagnostics`, or a resource (per task); `common_avg` and
-    `common_best` where the agents of the category have scores on different tasks and on common ones."""
+    `common_best` where the agents of the category have scores on different tasks and on common ones; `paired_avg` and
+    `paired_best` where some task of it is calibrated."""
     reading: str
     """`random tasks` or `fixed tasks`. [; statistics]"""
     value: float | None

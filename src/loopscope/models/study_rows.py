@@ -78,6 +78,11 @@ class TaskScoreRow:
     """Mean paired reward (`runs.final_paired`); None where the task is not calibrated. [reward; calibration]"""
     paired_best: float | None
     """Best paired reward. [reward; calibration]"""
+    paired_low: float | None
+    """Of `paired_avg`, as `avg_low` is of avg@k; None, like `paired_high`, with one paired reward. [reward;
+    statistics]"""
+    paired_high: float | None
+    """The other end. [reward; statistics]"""
     n_missing: int
     """Rollouts without a final score. [count; ]"""
     n_reconstructed: int

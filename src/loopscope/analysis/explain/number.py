@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -14,14 +15,16 @@ from loopscope.analysis.explain.finding import analysed
 from loopscope.analysis.explain.number_model import NumberTold, RunOfNumber, TaskOfNumber
 from loopscope.analysis.intervals.further import over_agents
 from loopscope.analysis.intervals.samples import BEST_AT_K, OUTCOMES, sample_of, task_numbers
+from loopscope.analysis.paired import pairings_of
 from loopscope.analysis.quantities import DIAGNOSTICS, PROCESS, RESOURCES, Amount, number
 from loopscope.measures.uncertainty.clustered import seed_moments, strata, task_moments
 from loopscope.measures.uncertainty.distributions import t_quantile
 from loopscope.measures.uncertainty.interval import Moments
 from loopscope.measures.uncertainty.levels import TaskNumbers
-from loopscope.models.interval_rows import COMMON_AVG, COMMON_BEST, EVERYONE
+from loopscope.models.interval_rows import COMMON_AVG, COMMON_BEST, EVERYONE, PAIRED_AVG, PAIRED_BEST
 from loopscope.models.tables import OVERALL
 from loopscope.records import RecordError, StudyStore
+from loopscope.records.settled import settled
 
 _VALUES = {
     "avg_at_k": "mean over tasks of the mean over the task's scored runs",
@@ -29,6 +32,8 @@ _VALUES = {
 }
 _VALUE = "mean over tasks of the mean over the task's runs that have a value"
 _COMMON = {COMMON_AVG: "avg_at_k", COMMON_BEST: "best_at_k"}
+_PAIRED = {PAIRED_AVG: "avg_at_k", PAIRED_BEST: "best_at_k"}
+_OF_PAIRED = ", of the paired rewards, over the calibrated tasks"
 _ON_COMMON = ", over the tasks that all agents with a score have one on"
 _OF_ALL = (
     "mean over agents of each one's mean over tasks of the mean over the task's runs that have a value; a task's "
@@ -75,19 +80,26 @@ def explain_number(
     store = StudyStore.open(directory)
     wanted = {"measure": measure, "agent": agent, "category": category, "reading": reading}
     row = rows_of(store, "intervals", wanted).to_dicts()[0]
-    made_by = _COMMON.get(measure, measure)
+    made_by = (_COMMON | _PAIRED).get(measure, measure)
     names = runs_of(store, None if row["agent"] == EVERYONE else (row["agent"],), category)
     if measure in _COMMON:
         common = _common_tasks(runs_of(store, None, category))
         names = [r for r in names if r["task"] in common]
-    values = {r["run_id"]: value_of(store, r["run_id"], made_by) for r in names}
+    if measure in _PAIRED:
+        calibrated = {r["task"] for r in runs_of(store, None, category) if r["final_paired"] is not None}
+        names = [r for r in names if r["task"] in calibrated]
+    values = (
+        _paired_values(store, [r["run_id"] for r in names])
+        if measure in _PAIRED
+        else {r["run_id"]: value_of(store, r["run_id"], made_by) for r in names}
+    )
     numbers, tasks = _of_everyone(names, values, row) if row["agent"] == EVERYONE else _tasks(names, values, made_by)
     formula = _OF_ALL if row["agent"] == EVERYONE else _VALUES.get(made_by, _VALUE)
     return NumberTold(
         **{name: row[name] for name in NumberTold.model_fields.keys() & row.keys()},
         **made_of(numbers, reading, row["method"], row["level"]),
         **_places(store, row),
-        value_formula=formula + (_ON_COMMON if measure in _COMMON else ""),
+        value_formula=formula + (_ON_COMMON if measure in _COMMON else _OF_PAIRED if measure in _PAIRED else ""),
         tasks=tasks,
         warnings=stale(store, row["value"], numbers),
     )
@@ -166,6 +178,14 @@ def value_of(store: StudyStore, run_id: str, measure: str) -> Amount:
     """The measure of a run, from its records."""
     run = analysed(store, store.run(run_id))
     return run.final_value if measure in OUTCOMES else {**PROCESS, **DIAGNOSTICS, **RESOURCES}[measure](run)
+
+
+def _paired_values(store: StudyStore, run_ids: Sequence[str]) -> dict[str, Amount]:
+    """Run -> its paired reward, from its records and the calibration."""
+    spec = settled(store.path).spec
+    by_task = pairings_of(store, store.tasks(), spec.environment.type if spec else None).by_task
+    runs = ((run_id, analysed(store, store.run(run_id))) for run_id in run_ids)
+    return {i: replace(run, pairing=by_task.get(run.record.task)).paired(run.final) for i, run in runs}
 
 
 def made_of(numbers: TaskNumbers | None, reading: str, method: str | None, level: float) -> dict[str, Any]:

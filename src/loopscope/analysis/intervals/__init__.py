@@ -5,7 +5,7 @@ They rest on `loopscope.measures.uncertainty`, and so load numpy, which nothing 
 
 from loopscope.analysis.intervals.build import interval_tables
 from loopscope.analysis.intervals.figures import figures_of
-from loopscope.analysis.intervals.further import task_ends
+from loopscope.analysis.intervals.further import paired_finals, task_ends
 from loopscope.analysis.intervals.samples import score_sample
 
-__all__ = ["figures_of", "interval_tables", "score_sample", "task_ends"]
+__all__ = ["figures_of", "interval_tables", "paired_finals", "score_sample", "task_ends"]

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from loopscope.analysis.finals import Categories, FinalScore
 from loopscope.analysis.intervals.comparing import comparison_rows
 from loopscope.analysis.intervals.figures import Figure
-from loopscope.analysis.intervals.further import COMMON, common_rows, everyone_rows
+from loopscope.analysis.intervals.further import COMMON, PAIRED, common_rows, everyone_rows, paired_rows
 from loopscope.analysis.intervals.levels import interval_rows, missing_ends
 from loopscope.analysis.intervals.noise import noise_dip_rows, noise_rows
 from loopscope.analysis.intervals.ranks import orders_of, ranking_rows
@@ -36,10 +36,12 @@ def interval_tables(
     orders = orders_of(samples, groups, seed)
     everyone = [figure for figure in figures if figure.agent == EVERYONE]
     common = [figure for figure in figures if figure.measure in COMMON]
+    paired = [figure for figure in figures if figure.measure in PAIRED]
     of_agents = [figure for figure in figures if figure.agent != EVERYONE]
     intervals: list[IntervalRow] = [
         *interval_rows(of_agents, samples, missing_ends(finals, categories), seed),
         *common_rows(common, finals, categories, seed),
+        *paired_rows(paired, finals, categories, seed),
         *everyone_rows(everyone, samples, seed),
     ]
     intervals.sort(key=_in_order)

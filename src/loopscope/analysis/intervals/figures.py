@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from loopscope.analysis.intervals.samples import AVG_AT_K, BEST_AT_K
-from loopscope.models.interval_rows import COMMON_AVG, COMMON_BEST, EVERYONE
+from loopscope.models.interval_rows import COMMON_AVG, COMMON_BEST, EVERYONE, PAIRED_AVG, PAIRED_BEST
 from loopscope.models.tables import CategoryRow, MeasureRow, OutcomeRow, ResourceRow
 
 
@@ -46,6 +46,7 @@ def figures_of(
         lacking = max(0, planned - use.runs)
         found.append(Figure(use.agent, use.category, use.resource, use.per_task, k, lacking, 0, 0))
     found += _of_common_tasks(outcomes)
+    found += _of_paired(outcomes)
     for mean in by_category:
         own = [rollouts[at] for at in rollouts if at[1] == mean.category]
         k, lacking = max((k for k, _ in own), default=0), max(0, sum(n for _, n in own) - mean.n_runs)
@@ -61,6 +62,13 @@ def _of_common_tasks(outcomes: Iterable[OutcomeRow]) -> Iterator[Figure]:
     for row in scored:
         if row.category in differing:
             for measure, value in ((COMMON_AVG, row.common_avg), (COMMON_BEST, row.common_best)):
+                yield Figure(row.agent, row.category, measure, value, row.k, 0, 0, 0)
+
+
+def _of_paired(outcomes: Iterable[OutcomeRow]) -> Iterator[Figure]:
+    for row in outcomes:
+        if row.n_paired:
+            for measure, value in ((PAIRED_AVG, row.paired_avg), (PAIRED_BEST, row.paired_best)):
                 yield Figure(row.agent, row.category, measure, value, row.k, 0, 0, 0)
 
 

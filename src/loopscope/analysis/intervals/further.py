@@ -1,9 +1,9 @@
-"""Intervals of averages over common tasks, of a category's mean over agents, and of an agent's number on one task."""
+"""Intervals of averages over common or calibrated tasks, of a category's mean over agents, and of one task's number."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -18,10 +18,11 @@ from loopscope.measures.uncertainty.clustered import filled, seed_moments
 from loopscope.measures.uncertainty.interval import score_interval
 from loopscope.measures.uncertainty.levels import TaskNumbers
 from loopscope.measures.uncertainty.panel import Bools, Floats
-from loopscope.models.interval_rows import COMMON_AVG, COMMON_BEST, IntervalRow
+from loopscope.models.interval_rows import COMMON_AVG, COMMON_BEST, PAIRED_AVG, PAIRED_BEST, IntervalRow
 from loopscope.models.tables import OVERALL
 
 COMMON = {COMMON_AVG: AVG_AT_K, COMMON_BEST: BEST_AT_K}
+PAIRED = {PAIRED_AVG: AVG_AT_K, PAIRED_BEST: BEST_AT_K}
 
 
 def common_rows(
@@ -35,15 +36,50 @@ def common_rows(
         categories: of every task.
         seed: of the draws.
     """
+    return _rows_of_part(figures, COMMON, _on_common_tasks, finals, categories, seed)
+
+
+def paired_rows(
+    figures: Sequence[Figure], finals: Sequence[FinalScore], categories: Categories, seed: int
+) -> Iterator[IntervalRow]:
+    """Rows of avg@k and best@k of the paired rewards, over the calibrated tasks; a rollout without one is missing.
+
+    Args:
+        figures: those of `PAIRED`; what is counted beside them is counted here, on the calibrated tasks alone.
+        finals: all final scores.
+        categories: of every task.
+        seed: of the draws.
+    """
+    return _rows_of_part(figures, PAIRED, paired_finals, finals, categories, seed)
+
+
+def _rows_of_part(
+    figures: Sequence[Figure],
+    measures: Mapping[str, str],
+    part_of: Callable[[Sequence[FinalScore]], list[FinalScore]],
+    finals: Sequence[FinalScore],
+    categories: Categories,
+    seed: int,
+) -> Iterator[IntervalRow]:
+    names = {measure: name for name, measure in measures.items()}
     for category in sorted({figure.category for figure in figures}):
-        part = _on_common_tasks([f for f in finals if category in (OVERALL, categories[f.task])])
+        part = part_of([f for f in finals if category in (OVERALL, categories[f.task])])
         sample = score_sample(part, categories)
         if sample is None:
             continue
-        own = [_counted(figure, part) for figure in figures if figure.category == category]
-        names = {measure: name for name, measure in COMMON.items()}
+        own = [_counted(figure, measures, part) for figure in figures if figure.category == category]
         made = interval_rows(own, dict.fromkeys(names, sample), missing_ends(part, categories), seed)
         yield from (replace(row, measure=names[row.measure]) for row in made)
+
+
+def paired_finals(finals: Sequence[FinalScore]) -> list[FinalScore]:
+    """The rollouts of the calibrated tasks with their paired rewards for scores; None where a rollout has none."""
+    calibrated = {final.task for final in finals if final.paired is not None}
+    return [
+        replace(final, value=final.paired, source=final.source if final.paired is not None else None)
+        for final in finals
+        if final.task in calibrated
+    ]
 
 
 def _on_common_tasks(finals: Sequence[FinalScore]) -> list[FinalScore]:
@@ -55,11 +91,11 @@ def _on_common_tasks(finals: Sequence[FinalScore]) -> list[FinalScore]:
     return [final for final in finals if final.agent in scored and final.task in common]
 
 
-def _counted(figure: Figure, finals: Sequence[FinalScore]) -> Figure:
+def _counted(figure: Figure, measures: Mapping[str, str], finals: Sequence[FinalScore]) -> Figure:
     own = [final for final in finals if final.agent == figure.agent]
     return replace(
         figure,
-        measure=COMMON[figure.measure],
+        measure=measures[figure.measure],
         k=max(Counter(final.task for final in own).values(), default=0),
         n_missing=sum(final.value is None for final in own),
         n_reconstructed=sum(final.source == ScoreSource.RECONSTRUCTED for final in own),

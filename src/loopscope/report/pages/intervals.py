@@ -45,6 +45,11 @@ def span(row: IntervalRow, show: Show = share) -> str:
     return "no interval" if row.low is None else spelled_interval(row.low, row.high, show)
 
 
+def bracketed(row: IntervalRow) -> str:
+    """The same within a sentence: `[no interval]` where there is none."""
+    return spelled_interval(row.low, row.high, share)
+
+
 def note(row: IntervalRow) -> str:
     """In words: which interval, from how much, and the guard."""
     support = f"k = {row.k}, {fmt.plural(row.n_tasks, 'task')}, n = {fmt.plural(row.n_runs, 'run')}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from loopscope.models.interval_rows import COMMON_AVG, Finding
+from loopscope.models.interval_rows import COMMON_AVG, PAIRED_AVG, PAIRED_BEST, Finding, IntervalRow
 from loopscope.models.standing import (
     FIXED,
     REVERSIBLE,
@@ -25,11 +25,12 @@ from loopscope.report.figures import Figure
 from loopscope.report.format import Cell
 from loopscope.report.inputs import StudyInputs
 from loopscope.report.pages.chart import Chart, chart
-from loopscope.report.pages.intervals import ends, guards, interval, note, possible, span, with_span
+from loopscope.report.pages.intervals import bracketed, ends, guards, interval, note, possible, span, with_span
 from loopscope.report.pages.process import category_name
 from loopscope.report.pages.reconstruction import among, harness, unofficial
 from loopscope.report.text import file_name, one_line
 
+_GUARDED = ("avg_at_k", "best_at_k", COMMON_AVG, PAIRED_AVG)
 _NAMED = 3
 """Pairs of a category that are told by name; more are counted."""
 
@@ -52,7 +53,7 @@ class AgentLine:
     reconstructed: str
     """How many of its scores no verifier gave; empty for none."""
     paired: str
-    """The same two numbers of the paired rewards; empty where no task is calibrated."""
+    """The same two numbers of the paired rewards, with their intervals; empty where no task is calibrated."""
 
 
 @dataclass(frozen=True)
@@ -194,17 +195,26 @@ def _agent_line(inputs: StudyInputs, agent: str, place: tuple[int, int] | None) 
         support=_line_support(row, inputs) if row else "no runs",
         missing=row.n_missing if row else 0,
         reconstructed=unofficial([row], row.n_runs) if row else "",
-        paired=_paired(row, inputs) if row else "",
+        paired=_paired(inputs, agent),
     )
 
 
-def _paired(row: OutcomeRow, inputs: StudyInputs) -> str:
-    """What the rewards are with anchors that were measured here, and of how many runs."""
-    if row.paired_avg is None:
+def _paired(inputs: StudyInputs, agent: str) -> str:
+    """What the rewards are with anchors that were measured here, their intervals, and of how many runs."""
+    names = (PAIRED_AVG, "avg"), (PAIRED_BEST, "best")
+    rows = [(row, name) for m, name in names if (row := interval(inputs, agent, OVERALL, m)) and row.value is not None]
+    if not rows:
         return ""
-    k = inputs.k
-    numbers = f"avg@{k} {fmt.score(row.paired_avg)}, best@{k} {fmt.score(row.paired_best)}"
-    return f"paired with this machine's anchors: {numbers} ({fmt.plural(row.n_paired, 'run')})"
+    told = ", ".join(f"{name}@{row.k} {fmt.score(row.value)} {bracketed(row)}{_open(row)}" for row, name in rows)
+    row = rows[0][0]
+    support = f"k = {row.k}, {fmt.plural(row.n_tasks, 'task')}, n = {fmt.plural(row.n_runs, 'run')}"
+    return f"paired with this machine's anchors: {told} ({support}; not compared between agents)"
+
+
+def _open(row: IntervalRow) -> str:
+    """Between what the number lies, whatever is missing; empty where nothing is."""
+    between = possible(row)
+    return "" if between is None else f", whatever is missing {fmt.score(between[0])} to {fmt.score(between[1])}"
 
 
 def _numbers(inputs: StudyInputs, agent: str, row: OutcomeRow | None) -> tuple[Cell, Cell]:
@@ -234,7 +244,7 @@ def _line_support(row: OutcomeRow, inputs: StudyInputs) -> str:
 def outcome_guards(inputs: StudyInputs) -> tuple[str, ...]:
     """What to know before the numbers of the leaderboard are believed; of best@k what is not said of avg@k."""
     agents = scored_agents(inputs)
-    shown = {m: {a: interval(inputs, a, OVERALL, m) for a in agents} for m in ("avg_at_k", "best_at_k", COMMON_AVG)}
+    shown = {m: {a: interval(inputs, a, OVERALL, m) for a in agents} for m in _GUARDED}
 
     def more(measure: str) -> tuple[str, ...]:
         rest = []
@@ -247,4 +257,5 @@ def outcome_guards(inputs: StudyInputs) -> tuple[str, ...]:
     avg = guards(((one_line(a, 60), row) for a, row in shown["avg_at_k"].items()), len(agents))
     best = tuple(f"best@{inputs.k}: {line}" for line in more("best_at_k"))
     common = tuple(f"Common tasks: {line}" for line in more(COMMON_AVG)) if inputs.standing.by_common else ()
-    return (*avg, *best, *common)
+    paired = tuple(f"Paired: {line}" for line in more(PAIRED_AVG))
+    return (*avg, *best, *common, *paired)

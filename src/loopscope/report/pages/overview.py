@@ -14,7 +14,7 @@ from loopscope.report.glossary import DIAGNOSTICS, GROUPS, PROCESS, term
 from loopscope.report.inputs import StudyInputs
 from loopscope.report.pages.apart import Apart, apart
 from loopscope.report.pages.chart import Chart, chart
-from loopscope.report.pages.intervals import interval, share, span
+from loopscope.report.pages.intervals import bracketed, interval, share
 from loopscope.report.pages.leaderboard import (
     AgentLine,
     CategoryPanel,
@@ -141,16 +141,23 @@ def _lead(inputs: StudyInputs) -> str:
     names = [one_line(a, 60) for a in inputs.agents if any(r.agent == a and r.avg_at_k == top for r in best)]
     who = _listing(names) if len(names) <= 3 else f"{len(names)} agents"
     text += f" {who} {'has' if len(names) == 1 else 'share'} the highest avg@{inputs.k}, {fmt.score(top)}"
-    text += _how_sure(inputs, [r.agent for r in best if r.avg_at_k == top])
+    first = [a for a in inputs.agents if any(r.agent == a and r.avg_at_k == top for r in best)]
+    text += _how_sure(inputs, first)
     if any(r.n_missing for r in best):
         text += ", as far as scores are there"
-    return f"{text}{_not_told(inputs) if len(names) == 1 else ''}."
+    return f"{text}{_not_told(inputs, first)}."
 
 
 def _how_sure(inputs: StudyInputs, agents: list[str]) -> str:
-    """The interval of the one agent that stands first, what it stands on; of several nothing."""
-    row = interval(inputs, agents[0], OVERALL, "avg_at_k") if len(agents) == 1 else None
-    return "" if row is None else f" {span(row).replace('no interval', '[no interval]')}"
+    """The intervals of the agents that stand first, each once; of more than three the outermost ends."""
+    rows = [row for a in agents if (row := interval(inputs, a, OVERALL, "avg_at_k"))]
+    known = [(row.low, row.high) for row in rows if row.low is not None and row.high is not None]
+    if len(rows) > 3 and known:
+        ends = spelled_interval(min(low for low, _ in known), max(high for _, high in known), share)
+        without = f", {len(rows) - len(known)} without" if len(known) < len(rows) else ""
+        return f" (intervals within {ends}{without})"
+    found = list(dict.fromkeys(bracketed(row) for row in rows))
+    return f" {_listing(found)}" if found else ""
 
 
 def _of_planned(inputs: StudyInputs) -> str:
@@ -160,14 +167,16 @@ def _of_planned(inputs: StudyInputs) -> str:
     return runs if len(inputs.runs) >= planned else f"{len(inputs.runs):,} of {runs}"
 
 
-def _not_told(inputs: StudyInputs) -> str:
-    """Who cannot be told apart from the agent that stands first."""
-    agents = scored_agents(inputs)
-    level = [one_line(a, 60) for a in not_below(agents[0], agents, chosen_pairs(inputs.comparisons))]
+def _not_told(inputs: StudyInputs, first: list[str]) -> str:
+    """Who cannot be told apart from the agent that stands first, or from one of those that share that."""
+    agents, pairs = scored_agents(inputs), chosen_pairs(inputs.comparisons)
+    near = {a for top in first for a in not_below(top, agents, pairs)}
+    level = [one_line(a, 60) for a in agents if a in near and a not in first]
     if not level:
         return ""
-    who = "the others" if len(level) == len(agents) - 1 > 1 else _listing(level)
-    return f"; {who if len(level) <= 3 or who == 'the others' else f'{len(level)} others'} cannot be told apart from it"
+    who = "the others" if len(level) == len(agents) - len(first) > 1 else _listing(level)
+    who = who if len(level) <= 3 or who == "the others" else f"{len(level)} others"
+    return f"; {who} cannot be told apart from {'it' if len(first) == 1 else 'them'}"
 
 
 def _each(low: int, high: int) -> str:
@@ -269,7 +278,7 @@ def _tasks(inputs: StudyInputs) -> tuple[TaskLine, ...]:
                 cell = replace(cell, span=_ends(row.avg_low, row.avg_high), span_note=_TASK_NOTE)
             note = f"best {fmt.score(best)}{of} {best_ends}"
             if row and row.paired_avg is not None:
-                note += f", paired {fmt.score(row.paired_avg)}"
+                note += f", paired {fmt.score(row.paired_avg)} {_ends(row.paired_low, row.paired_high)}"
             note += f", {row.n_missing} of {row.k} missing" if row and row.n_missing else ""
             note += f", {words}" if row and (words := unofficial([row], row.k - row.n_missing)) else ""
             cells.append((cell, note if avg is not None else "", link))
