@@ -77,6 +77,16 @@ def test_a_built_in_agents_steps_are_counted_as_calls_of_a_log_are(pattern: str,
         assert (found.failed_calls, found.failed_then_changed) == (failed, changed)
 
 
+def test_a_reading_of_no_file_failed_though_a_page_export_does_not_mark_it():
+    texts = ("File does not exist. Note: your current working directory is /w", "1\tFile does not exist.")
+    made = [
+        Call(at, MAIN, f"c{at}", "Read", kind_of("Read"), {"file_path": f"/w/{at}"}, Result(at + 1, text))
+        for at, text in zip((1, 3), texts, strict=True)
+    ]
+    found = support(transcript((), more=made))
+    assert (found.failed_calls, found.failed_then_changed) == (1, 1)
+
+
 def test_compactions_and_resumes_are_counted_by_their_marks():
     marks = [Mark(1, MAIN, MarkKind.COMPACTION), Mark(3, MAIN, MarkKind.RESUME), Mark(5, MAIN, MarkKind.COMPACTION)]
     found = support(transcript((), marks=marks))

@@ -11,6 +11,8 @@ from loopscope.models import HarnessSupport
 from loopscope.transcripts.canonical import MAIN, Call, MarkKind, ToolKind, Transcript
 
 _EDITS = (ToolKind.EDIT, ToolKind.WRITE, ToolKind.PATCH)
+_NOTHING_READ = "File does not exist."
+"""How Claude Code answers a reading of no file; a page export has no other mark of it, and what is read has numbers."""
 
 
 def support(transcript: Transcript) -> HarnessSupport:
@@ -44,6 +46,8 @@ def did_fail(call: Call) -> bool:
         return False
     if result.is_error is True or (result.exit_code or 0) != 0:
         return True
+    if call.kind is ToolKind.READ and result.is_error is None:
+        return result.text.startswith(_NOTHING_READ)
     return call.kind in _EDITS and refused(call)
 
 
