@@ -4,13 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TypedDict, TypeVar
 
 from loopscope.evidence.events import Seen
 from loopscope.evidence.windows import Counts, Window
 from loopscope.models import BuildSeen, EvaluationSeen
 
 _Item = TypeVar("_Item", BuildSeen, EvaluationSeen)
+
+
+class Counted(TypedDict, total=False):
+    """The columns of `CheckpointEvidence` that count; none of them where nothing is joined to a checkpoint."""
+
+    builds: int | None
+    build_failures: int | None
+    env_failures: int | None
+    candidates: int | None
+    evaluated_before_commit: bool | None
+    builds_by_state: int | None
+    build_failures_by_state: int | None
+    candidates_by_state: int | None
 
 
 @dataclass(frozen=True)
@@ -21,7 +34,7 @@ class Joined:
     counts: Counts
     """Its own segment and those of removed commits before it."""
 
-    def fields(self) -> dict[str, int | bool | None]:
+    def fields(self) -> Counted:
         """The columns of `CheckpointEvidence` that count."""
         state = self.window.by_state
         return {
