@@ -102,7 +102,7 @@ def test_a_score_that_is_not_official_says_from_where_it_is(study):
         (["two", "--number", "avg@k"], "no number has the measure 'avg@k'; near to it: avg_at_k"),
         (["two", "--number", "zzzz"], "no number has the measure 'zzzz'; there are agent_sec, avg_at_k, "),
         (["two", "--number", "c1"], "has 2 agents; name one of them: a, b"),
-        (["two", "--number", "c1", "--agent", "z"], "no number has the agent 'z'; there are a, b"),
+        (["two", "--number", "c1", "--agent", "z"], "no number has the agent 'z'; there are a, all agents, b"),
         (
             ["two", "--number", "c1", "--agent", "a", "--against", "z"],
             "no comparison has the agent 'z'; there are a, b",
