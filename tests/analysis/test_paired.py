@@ -202,10 +202,12 @@ def test_terminal_and_report_show_both_rewards(made, tmp_path):
     text = console.export_text()
     assert f"a: paired with anchors measured here: {told}" in text
     assert "paired: one task: nothing says how tasks differ" in text
+    assert "paired: best@2: 1 of 1 tasks have fewer than 2 scores: their best is low" in text
     page = build_report(made.path, tmp_path / "report")
     first = " ".join(page.read_text().split())
     assert "avg@2 0.333 [no interval], whatever is missing 0.167 to 0.667, best@2 0.333 [no interval]" in first
     assert "(k = 2, 1 task, n = 1 run; not compared between agents)" in first
+    assert "Paired, best@2: 1 of 1 tasks have fewer than 2 scores: their best is low." in first
     assert "paired 0.333 no interval" in first, "one run of a task tells no spread"
     assert "logarithmic in x: 1 here is worth 0, 8 is worth 0.5" in page.read_text()
     assert "paired 0.333" in (page.parent / "runs.html").read_text()

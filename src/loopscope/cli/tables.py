@@ -235,7 +235,7 @@ def _captions(rows: Sequence[Sequence[str]], shown: Shown, *, ranked: bool) -> I
         yield r"\[low, high]: 95 % interval, as if the tasks were drawn from others like them"
     if any("\n(" in cell for cell in cells):
         yield "(low to high): the number with every missing score at 0, and with every one at 1"
-    yield from _guards(shown)
+    yield from _guards(shown, "avg_at_k", "best_at_k")
     if ranked:
         yield "place: best and worst that the comparisons below leave open; the order of the lines says no more"
     if any(row.n_missing for row in shown.outcome):
@@ -264,19 +264,15 @@ def _paired_lines(shown: Shown) -> Iterator[str]:
         if numbers:
             support = f"k {rows[0][1].k}, {_support(rows[0][1].n_tasks, rows[0][1].n_runs)}"
             yield f"{_label(row.agent)}: paired with anchors measured here: {', '.join(numbers)} ({support})"
-    told_of = [row for row in shown.outcome if row.paired_avg is not None]
-    yield from (
-        f"paired: {line}"
-        for line in remarks(((_label(r.agent), r.guard) for r in shown.rows([PAIRED_AVG])), len(told_of))
-    )
-    if len(told_of) > 1:
+    yield from (f"paired: {line}" for line in _guards(shown, PAIRED_AVG, PAIRED_BEST))
+    if len(shown.rows([PAIRED_AVG])) > 1:
         yield "paired rewards are not compared: the lines about pairs of agents are of the official ones"
 
 
-def _guards(shown: Shown) -> list[str]:
+def _guards(shown: Shown, avg_name: str, best_name: str) -> list[str]:
     """What to know before avg@k and best@k and their intervals are believed; of best@k what is not said of avg@k."""
-    avg = {row.agent: row.guard for row in shown.rows(["avg_at_k"])}
-    best = [(row.agent, _without(row.guard, avg.get(row.agent))) for row in shown.rows(["best_at_k"])]
+    avg = {row.agent: row.guard for row in shown.rows([avg_name])}
+    best = [(row.agent, _without(row.guard, avg.get(row.agent))) for row in shown.rows([best_name])]
     found = remarks(((_label(agent), guard) for agent, guard in avg.items()), len(avg))
     more = remarks(((_label(agent), guard) for agent, guard in best), len(avg))
     return [*found, *(f"best@{shown.k}: {line}" for line in more)]

@@ -30,7 +30,7 @@ from loopscope.report.pages.process import category_name
 from loopscope.report.pages.reconstruction import among, harness, unofficial
 from loopscope.report.text import file_name, one_line
 
-_GUARDED = ("avg_at_k", "best_at_k", COMMON_AVG, PAIRED_AVG)
+_GUARDED = ("avg_at_k", "best_at_k", COMMON_AVG, PAIRED_AVG, PAIRED_BEST)
 _NAMED = 3
 """Pairs of a category that are told by name; more are counted."""
 
@@ -246,10 +246,10 @@ def outcome_guards(inputs: StudyInputs) -> tuple[str, ...]:
     agents = scored_agents(inputs)
     shown = {m: {a: interval(inputs, a, OVERALL, m) for a in agents} for m in _GUARDED}
 
-    def more(measure: str) -> tuple[str, ...]:
+    def more(measure: str, than: str = "avg_at_k") -> tuple[str, ...]:
         rest = []
         for agent, row in shown[measure].items():
-            said = ((avg.guard if (avg := shown["avg_at_k"][agent]) else None) or "").split("; ")
+            said = ((avg.guard if (avg := shown[than][agent]) else None) or "").split("; ")
             parts = [part for part in ((row.guard if row else None) or "").split("; ") if part and part not in said]
             rest.append((one_line(agent, 60), row and replace(row, guard="; ".join(parts) or None)))
         return guards(rest, len(agents))
@@ -258,4 +258,5 @@ def outcome_guards(inputs: StudyInputs) -> tuple[str, ...]:
     best = tuple(f"best@{inputs.k}: {line}" for line in more("best_at_k"))
     common = tuple(f"Common tasks: {line}" for line in more(COMMON_AVG)) if inputs.standing.by_common else ()
     paired = tuple(f"Paired: {line}" for line in more(PAIRED_AVG))
+    paired += tuple(f"Paired, best@{inputs.k}: {line}" for line in more(PAIRED_BEST, PAIRED_AVG))
     return (*avg, *best, *common, *paired)
