@@ -11,8 +11,8 @@ from toy_study import write_task
 
 
 def error_line(done: Result) -> str:
-    """The message of a verb that refused; it is one line."""
-    (line,) = [line for line in done.stderr.splitlines() if line]
+    """The message of a verb that refused; it is one line, whatever was noted of the tasks before."""
+    (line,) = [line for line in done.stderr.splitlines() if line and not line.startswith("note: ")]
     assert line.startswith("error: ")
     return line
 

@@ -219,3 +219,18 @@ def test_any_change_of_name_or_byte_changes_the_hash(files: dict[str, bytes], da
 )
 def test_budgets_as_an_agent_reads_them(seconds: float, text: str) -> None:
     assert budget_text(seconds) == text
+
+
+def test_a_study_of_before_git_was_added_keeps_its_task(
+    source: TaskSource, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = tmp_path / "study"
+    with monkeypatch.context() as before:
+        before.setattr("loopscope.tasks.prepare._add_git", lambda fresh: [])
+        old = prepare_task(source, study, publish=publish)
+    assert prepare_task(source, study, publish=publish) == old
+    (study / "tasks/mine.json").unlink()
+    assert prepare_task(source, study, publish=publish) == old
+    fresh = prepare_task(source, tmp_path / "new", publish=publish)
+    assert fresh.content_hash != old.content_hash
+    assert any("git is added" in note for note in fresh.notes)

@@ -38,7 +38,7 @@ from loopscope.records.studyfile import STUDY_FILE
 from loopscope.tasks.catalog import TaskSource, resolve
 from loopscope.tasks.errors import TaskError
 from loopscope.tasks.load import load_task
-from loopscope.tasks.prepare import FreshTask, build_task, keep_task
+from loopscope.tasks.prepare import FreshTask, build_task, keep_task, kept_hash
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ def plan_study(file: Path, directory: Path, *, retire: bool = False, again: Coll
     sources = _sources(file, spec)
     _check_run_ids(file, spec, list(sources))
     with _scratch(store.path / "tasks") as scratch:
-        fresh = [_build(source, file, spec, scratch) for source in sources.values()]
+        fresh = [_build(source, file, spec, scratch, kept_hash(store.path, name)) for name, source in sources.items()]
         runs = tuple(_runs(spec, [task.prepared for task in fresh], kinds))
         _check_again(file, again, runs)
         wanted = {run.run_id: run.unit for run in runs}
@@ -221,10 +221,14 @@ def _check_run_ids(file: Path, spec: StudySpec, tasks: list[str]) -> None:
                 )
 
 
-def _build(source: TaskSource, file: Path, spec: StudySpec, scratch: Path) -> FreshTask:
+def _build(source: TaskSource, file: Path, spec: StudySpec, scratch: Path, kept: str | None) -> FreshTask:
     try:
         return build_task(
-            source, scratch, budget_sec=spec.budget.agent_sec, record_keeping=spec.record_keeping == "standard"
+            source,
+            scratch,
+            budget_sec=spec.budget.agent_sec,
+            record_keeping=spec.record_keeping == "standard",
+            kept=kept,
         )
     except TaskError as error:
         raise StudyError(f"{file}: tasks: {error}") from None

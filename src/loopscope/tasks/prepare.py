@@ -57,7 +57,8 @@ def prepare_task(
     target.parent.mkdir(parents=True, exist_ok=True)
     scratch = Path(tempfile.mkdtemp(prefix=".tmp-", dir=target.parent))
     try:
-        fresh = build_task(source, scratch, budget_sec=budget_sec, record_keeping=record_keeping)
+        kept = kept_hash(study_dir, source_name(source))
+        fresh = build_task(source, scratch, budget_sec=budget_sec, record_keeping=record_keeping, kept=kept)
         return keep_task(fresh, study_dir, publish=publish)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
@@ -77,10 +78,31 @@ def source_name(source: TaskSource) -> str:
     return read_task(source.directory, builtin=source.builtin).info.name
 
 
+def kept_hash(study_dir: Path, name: str) -> str | None:
+    """`content_hash` of the task of this name as the study holds it; None where it holds none that can be read."""
+    target = prepared_dir(study_dir, name)
+    record = target.with_name(f"{name}.json")
+    if not record.is_file():
+        return tree_hash(target) if target.is_dir() and not target.is_symlink() else None
+    try:
+        return PreparedTask.model_validate_json(unseal(record.read_bytes())[0]).content_hash
+    except (OSError, ValidationError):
+        return None  # `keep_task` refuses it, with the way back
+
+
 def build_task(
-    source: TaskSource, scratch: Path, *, budget_sec: float | None = None, record_keeping: bool = True
+    source: TaskSource,
+    scratch: Path,
+    *,
+    budget_sec: float | None = None,
+    record_keeping: bool = True,
+    kept: str | None = None,
 ) -> FreshTask:
-    """Copy a task to `scratch/<name>/` as its agents will see it, and hash it; arguments as for `prepare_task`."""
+    """Copy a task to `scratch/<name>/` as its agents will see it, and hash it; arguments as for `prepare_task`.
+
+    `kept`: hash of what the study holds. Where that is the task without git, as it was prepared by a loopscope that did
+    not add it, it stays so: a study goes on with its tasks as they are.
+    """
     reading = read_task(source.directory, builtin=source.builtin)
     info = reading.info
     fresh = scratch / info.name
@@ -88,7 +110,8 @@ def build_task(
     notes = reading.notes
     if record_keeping:
         _append_addition(fresh / "instruction.md", info, budget_sec or info.agent_timeout_sec)
-        notes = (*notes, *_add_git(fresh))
+        if kept is None or tree_hash(fresh) != kept:
+            notes = (*notes, *_add_git(fresh))
     prepared = PreparedTask(
         info=info,
         source=source.origin,
