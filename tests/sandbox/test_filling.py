@@ -64,7 +64,7 @@ def failing(where: Path, dockerfile: str, kind: type[SandboxError], says: str, *
 
 
 def test_missing_tools_are_named_with_their_packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("loopscope.sandbox.fill.SYSTEM_PATH", str(tmp_path))
+    monkeypatch.setattr("loopscope.sandbox.mounted.SYSTEM_PATH", str(tmp_path))
     dockerfile = "FROM gcc:14\nRUN apt-get update && apt-get install -y golang-go\nWORKDIR /app\n"
     failing(
         tmp_path,
