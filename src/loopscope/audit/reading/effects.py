@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -216,9 +217,9 @@ class Effects(Expressions):
         else:
             self.put(holder, None, value)
 
+    @abstractmethod
     def follow(self, node: ast.AST, ref: Ref, arguments: list[Value], keywords: Mapping[str, Value]) -> Value:
         """Go through a function of the verifier's; the class that builds on this one knows how."""
-        raise NotImplementedError
 
 
 def builds(argv: Value) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
@@ -50,7 +51,7 @@ class Handler:
     where: str
 
 
-class State:
+class State(ABC):
     """Frames, names and what has happened so far."""
 
     def __init__(self, modules: Sequence[Module], workdir: str, editable: Sequence[str]) -> None:
@@ -143,6 +144,6 @@ class State:
         elif isinstance(holder, ast.Subscript):
             self.put(holder.value, self.key(holder.slice), new)
 
+    @abstractmethod
     def value(self, node: ast.expr) -> Value:
         """An expression's value; the classes that build on this one know."""
-        raise NotImplementedError
